@@ -1,0 +1,50 @@
+"""mproto turns a dictionary and unlabelled text into a named-entity recogniser.
+
+Names are imported on first use, so that `import mproto` is instant and never brings in a deep-learning library.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mproto.gazetteer import Entry, Gazetteer, annotate
+    from mproto.text import Document, Span, convert, read_documents, score, write_documents
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Document": "mproto.text",
+    "Entry": "mproto.gazetteer",
+    "Gazetteer": "mproto.gazetteer",
+    "Span": "mproto.text",
+    "annotate": "mproto.gazetteer",
+    "convert": "mproto.text",
+    "read_documents": "mproto.text",
+    "score": "mproto.text",
+    "write_documents": "mproto.text",
+}
+
+__all__ = [
+    "Document",
+    "Entry",
+    "Gazetteer",
+    "Span",
+    "__version__",
+    "annotate",
+    "convert",
+    "read_documents",
+    "score",
+    "write_documents",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mproto' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

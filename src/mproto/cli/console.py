@@ -1,0 +1,62 @@
+"""What commands share: where text, JSON, warnings and progress go."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from mproto.errors import Notes
+
+
+def stdout() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def stderr() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One JSON object on standard output."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def print_notes(notes: Notes) -> None:
+    """What was changed, lost or left out, on standard error."""
+    for message in notes.messages():
+        sys.stderr.write(f"note: {message}\n")
+    if notes.rejected:
+        shown = f" (the first {len(notes.first_errors)}:)" if notes.rejected > len(notes.first_errors) else ":"
+        sys.stderr.write(f"skipped {notes.rejected:,} wrong records{shown}\n")
+        for error in notes.first_errors:
+            sys.stderr.write(f"  {error}\n")
+
+
+def notes_as_dict(notes: Notes) -> dict[str, Any]:
+    return {"notes": dict(notes.counts), "skipped": notes.rejected, "errors": [str(e) for e in notes.first_errors]}
+
+
+@contextmanager
+def progress(what: str, path: Path) -> Iterator[Callable[[int], object] | None]:
+    """A bar that counts the bytes of a file, on a terminal; nothing elsewhere, nor where the size is not known."""
+    if not sys.stderr.isatty() or not path.is_file():
+        yield None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=stderr(), transient=True) as bar:
+        task = bar.add_task(what, total=path.stat().st_size)
+        yield lambda count: bar.advance(task, count)

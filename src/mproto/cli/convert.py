@@ -1,0 +1,69 @@
+"""`mproto convert`: from one file format to another."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mproto.cli.arguments import add_reading, options
+from mproto.cli.console import notes_as_dict, print_json, print_notes, progress
+from mproto.errors import InputError, Notes
+
+if TYPE_CHECKING:
+    import argparse
+
+SUMMARY = "convert documents between file formats"
+DESCRIPTION = """Convert documents between file formats (mproto formats lists them).
+
+The input's format is told from its content and the output's from its name; --from and --to say it where that is not
+enough. What the output cannot hold is counted and said. The output appears whole or not at all."""
+EXAMPLE = "mproto convert corpus.conll corpus.jsonl"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("input", metavar="IN", type=Path, help="a file (also .gz), a folder, or - for standard input")
+    parser.add_argument(
+        "output", metavar="OUT", type=Path, help="a file (also .gz), a folder, or - for standard output"
+    )
+    add_reading(parser)
+    group = parser.add_argument_group("writing")
+    group.add_argument(
+        "--to", dest="write_format", metavar="FORMAT", help="format of the output (default: told by its name)"
+    )
+    group.add_argument("--tags", choices=("bio", "io"), default="bio", help="tagging scheme to write (default: bio)")
+    group.add_argument("--force", action="store_true", help="replace an existing output")
+
+
+def run(parsed: argparse.Namespace) -> None:
+    from mproto.inputs import Source
+    from mproto.text.convert import convert
+
+    to_stdout = str(parsed.output) == "-"
+    if parsed.json and to_stdout:
+        raise InputError("--json and the documents cannot both go to standard output", hint="name an output file")
+    notes = Notes(parsed.on_error)
+    with progress("converting", parsed.input) as on_bytes:
+        done = convert(
+            Source(parsed.input, notes, on_bytes),
+            parsed.output,
+            read_format=parsed.read_format,
+            write_format=parsed.write_format,
+            options=options(parsed),
+            force=parsed.force,
+        )
+    if parsed.json:
+        print_json(
+            {
+                "documents": done.documents,
+                "spans": done.spans,
+                "from": done.read_format,
+                "to": done.write_format,
+                "output": str(parsed.output),
+                **notes_as_dict(notes),
+            }
+        )
+        return
+    print_notes(notes)
+    summary = f"{done.documents:,} documents with {done.spans:,} spans, {done.read_format} to {done.write_format}"
+    (sys.stderr if to_stdout else sys.stdout).write(f"{summary}: {parsed.output}\n")

@@ -1,0 +1,180 @@
+"""Reading files: compressed or not, UTF-8 with or without a mark, any line end, one piece at a time."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import sys
+import zlib
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TypeVar, cast
+
+from mproto.errors import InputError, Notes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    OnBytes = Callable[[int], object]
+
+T = TypeVar("T")
+
+GZIP_MAGIC = b"\x1f\x8b"
+HEAD_BYTES = 64 * 1024
+"""How much of a file is looked at to tell its format."""
+
+_ENCODING_HINT = "save the file as UTF-8 (for example with iconv -f WINDOWS-1252 -t UTF-8)"
+
+
+class Source:
+    """One input: a file, gzipped or not, a folder, or `-` for standard input.
+
+    Args:
+        path: where it is.
+        notes: where wrong records and losses are counted.
+        on_bytes: called with the number of bytes of every chunk taken from the disk, for a progress bar.
+    """
+
+    def __init__(self, path: Path | str, notes: Notes | None = None, on_bytes: OnBytes | None = None) -> None:
+        self.path = Path(path)
+        self.notes = notes or Notes()
+        self._on_bytes = on_bytes
+        self._stdin: io.BufferedReader | None = None
+
+    @property
+    def is_stdin(self) -> bool:
+        return str(self.path) == "-"
+
+    @property
+    def is_folder(self) -> bool:
+        return not self.is_stdin and self.path.is_dir()
+
+    @property
+    def suffix(self) -> str:
+        """The file's suffix in lower case, that of the file inside where it is gzipped by name."""
+        path = self.path.with_suffix("") if self.path.suffix.lower() == ".gz" else self.path
+        return path.suffix.lower()
+
+    def beside(self, path: Path) -> Source:
+        """Another file of the same input, with the same notes and progress."""
+        return Source(path, self.notes, self._on_bytes)
+
+    def error(self, message: str, line: int | None = None, hint: str | None = None) -> InputError:
+        return InputError(message, path="standard input" if self.is_stdin else self.path, line=line, hint=hint)
+
+    def open(self) -> IO[bytes]:
+        """The bytes of the file, decompressed where they are gzipped (told by content, not by name)."""
+        raw = self._open_raw()
+        if raw.peek(2)[:2] == GZIP_MAGIC:
+            return cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
+        return raw
+
+    def _open_raw(self) -> io.BufferedReader:
+        if self.is_stdin:
+            if self._stdin is None:
+                self._stdin = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer), HEAD_BYTES)
+            return self._stdin
+        if self.path.is_dir():
+            raise self.error("is a folder where a file is expected", hint="name one of the files in it")
+        try:
+            file = self.path.open("rb", buffering=0)
+        except FileNotFoundError:
+            raise self.error("no such file or folder", hint="check the path") from None
+        except OSError as error:
+            raise self.error(f"cannot be read ({error.strerror})", hint="check its permissions") from None
+        return io.BufferedReader(_Counted(file, self._on_bytes) if self._on_bytes else file, 1 << 16)
+
+    def head(self) -> bytes:
+        """The first bytes, decompressed and without a byte order mark; nothing is consumed."""
+        if self.is_stdin:
+            data = self._open_raw().peek(HEAD_BYTES)
+            if data[:2] == GZIP_MAGIC:
+                data = zlib.decompressobj(wbits=31).decompress(data)
+        else:
+            with Source(self.path).open() as stream:
+                data = self._guard(lambda: stream.read(HEAD_BYTES))
+        if not data:
+            raise self.error("the file is empty", hint="check that it was written completely")
+        return self._without_mark(data)
+
+    def raw_lines(self) -> Iterator[tuple[int, bytes]]:
+        """Lines with their numbers from 1, without line ends and without a byte order mark, not yet decoded."""
+        with self.open() as stream:
+            number = 0
+            lines = iter(stream)
+            while (line := self._guard(lambda: next(lines, None))) is not None:
+                number += 1
+                if number == 1:
+                    line = self._without_mark(line)
+                yield number, line.rstrip(b"\r\n")
+        if not number:
+            raise self.error("the file is empty", hint="check that it was written completely")
+
+    def decode(self, line: bytes, number: int) -> str:
+        try:
+            return line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            value = line[error.start : error.start + 1]
+            place = f"byte {value!r} at column {error.start + 1}"
+            raise self.error(f"{place} is not UTF-8", number, _ENCODING_HINT) from None
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Decoded lines with their numbers; a line that is not UTF-8 is rejected."""
+        for number, line in self.raw_lines():
+            try:
+                text = self.decode(line, number)
+            except InputError as error:
+                self.notes.reject(error)
+            else:
+                yield number, text
+
+    def text(self) -> str:
+        """The whole file, for formats of one document a file, just as it is but for a byte order mark."""
+        with self.open() as stream:
+            data = self._without_mark(self._guard(stream.read))
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line_start = data.rfind(b"\n", 0, error.start) + 1
+            line_end = data.find(b"\n", line_start)
+            line = data[line_start : None if line_end < 0 else line_end]
+            return self.decode(line, data.count(b"\n", 0, error.start) + 1)
+
+    def _without_mark(self, data: bytes) -> bytes:
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise self.error("is UTF-16, not UTF-8", 1, "convert it first: iconv -f UTF-16 -t UTF-8")
+        return data.removeprefix(codecs.BOM_UTF8)
+
+    def _guard(self, read: Callable[[], T]) -> T:
+        try:
+            return read()
+        except (EOFError, OSError, zlib.error) as error:
+            raise self.error(f"is damaged or cut short ({error})", hint="copy or download it again") from None
+
+
+class _Counted(io.RawIOBase):
+    """A raw file that reports how many bytes were taken from it."""
+
+    def __init__(self, file: io.FileIO, on_bytes: OnBytes) -> None:
+        self._file, self._on_bytes = file, on_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int | None:  # type: ignore[override]
+        count = self._file.readinto(buffer)
+        self._on_bytes(count or 0)
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

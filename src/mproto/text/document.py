@@ -1,0 +1,195 @@
+"""What a document is: a text, its words, and labelled spans, all in half-open character offsets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate, pairwise
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mproto.text.words import Word, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Self
+
+NO_META: Mapping[str, Any] = MappingProxyType({})
+
+
+class Span(NamedTuple):
+    """A labelled stretch of text: `text[start:end]`."""
+
+    start: int
+    end: int
+    label: str
+
+
+class WordSpan(NamedTuple):
+    """A labelled run of words: `words[start:end]`. A type of its own, so that the two units never mix."""
+
+    start: int
+    end: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text with labelled spans. Immutable; spans are a set, kept in order.
+
+    Attributes:
+        text: the original text, never changed.
+        spans: its labels, in characters. They may overlap; formats that cannot hold that say so.
+        given_words: word offsets where the input was split into words already, else `None`.
+        id: a name that is unique within its corpus, or empty.
+        gold: human labels kept beside distant ones, for analysis only; nothing that trains looks at them.
+        meta: whatever else came with the document.
+    """
+
+    text: str
+    spans: tuple[Span, ...] = ()
+    given_words: tuple[Word, ...] | None = None
+    id: str = ""
+    gold: tuple[Span, ...] | None = None
+    meta: Mapping[str, Any] = field(default_factory=lambda: NO_META, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spans", _checked(self.spans, self.text))
+        if self.gold is not None:
+            object.__setattr__(self, "gold", _checked(self.gold, self.text))
+        if self.given_words is not None:
+            _check_words(self.given_words, self.text)
+
+    @classmethod
+    def from_words(
+        cls,
+        words: Sequence[str],
+        spans: Iterable[WordSpan | tuple[int, int, str]] = (),
+        *,
+        id: str = "",
+        gold: Iterable[WordSpan | tuple[int, int, str]] | None = None,
+        meta: Mapping[str, Any] = NO_META,
+    ) -> Self:
+        """A document of given words joined by single spaces; spans count words."""
+        ends = [end - 1 for end in accumulate(len(word) + 1 for word in words)]
+        offsets = tuple(Word(end - len(word), end) for word, end in zip(words, ends, strict=True))
+
+        def in_characters(spans: Iterable[WordSpan | tuple[int, int, str]]) -> tuple[Span, ...]:
+            return tuple(_word_span_to_characters(WordSpan(*span), offsets) for span in spans)
+
+        return cls(
+            text=" ".join(words),
+            spans=in_characters(spans),
+            given_words=offsets,
+            id=id,
+            gold=None if gold is None else in_characters(gold),
+            meta=meta,
+        )
+
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """Word offsets: the given ones, else those of the word splitter."""
+        return split_words(self.text) if self.given_words is None else self.given_words
+
+    @property
+    def word_texts(self) -> list[str]:
+        text = self.text
+        return [text[start:end] for start, end in self.words]
+
+    def surface(self, span: Span) -> str:
+        return self.text[span.start : span.end]
+
+    @cached_property
+    def word_spans(self) -> tuple[WordSpan, ...]:
+        """The spans in words. An edge inside a word takes in the whole word; spans that cover no word are left out."""
+        return self._in_words(self.spans)
+
+    @cached_property
+    def gold_word_spans(self) -> tuple[WordSpan, ...] | None:
+        """The gold spans in words, by the same rule."""
+        return None if self.gold is None else self._in_words(self.gold)
+
+    def _in_words(self, spans: Sequence[Span]) -> tuple[WordSpan, ...]:
+        if not spans:
+            return ()
+        starts = {word.start: i for i, word in enumerate(self.words)}
+        ends = {word.end: i + 1 for i, word in enumerate(self.words)}
+        found: set[WordSpan] = set()
+        for start, end, label in spans:
+            first, last = starts.get(start), ends.get(end)
+            if first is None or last is None:
+                touched = [i for i, word in enumerate(self.words) if word.start < end and word.end > start]
+                if not touched:
+                    continue
+                first, last = touched[0], touched[-1] + 1
+            found.add(WordSpan(first, last, label))
+        return tuple(sorted(found))
+
+    @property
+    def spans_fit_words(self) -> bool:
+        """Whether every span, gold ones too, starts and ends where a word does."""
+        spans = self.spans + (self.gold or ())
+        if not spans:
+            return True
+        starts, ends = {word.start for word in self.words}, {word.end for word in self.words}
+        return all(span.start in starts and span.end in ends for span in spans)
+
+    def split_at_spans(self) -> Self:
+        """The same document with words cut where a span starts or ends inside one, so that spans fit words."""
+        edges = sorted({edge for span in self.spans + (self.gold or ()) for edge in span[:2]})
+        words: list[Word] = []
+        for start, end in self.words:
+            cuts = [start, *(edge for edge in edges if start < edge < end), end]
+            words.extend(Word(*pair) for pair in pairwise(cuts))
+        return replace(self, given_words=tuple(words))
+
+    def widen_spans(self) -> Self:
+        """The same document with every span widened to whole words; white space at its edges is left out."""
+
+        def widened(spans: Sequence[Span]) -> tuple[Span, ...]:
+            return tuple(_word_span_to_characters(span, self.words) for span in self._in_words(spans))
+
+        return replace(self, spans=widened(self.spans), gold=None if self.gold is None else widened(self.gold))
+
+    @property
+    def first_overlap(self) -> tuple[Span, Span] | None:
+        """Two spans that share a character, if any do; the gold spans are looked at on their own."""
+        for spans in (self.spans, self.gold or ()):
+            for one, other in pairwise(spans):
+                if other.start < one.end:
+                    return one, other
+        return None
+
+
+def _word_span_to_characters(span: WordSpan, words: Sequence[Word]) -> Span:
+    if not 0 <= span.start < span.end <= len(words):
+        raise ValueError(
+            f"span {span.start}–{span.end} ({span.label}) lies outside its sentence of {len(words)} words"
+            if span.start < span.end
+            else f"span {span.start}–{span.end} ({span.label}) is empty"
+        )
+    return Span(words[span.start].start, words[span.end - 1].end, span.label)
+
+
+def _checked(spans: Iterable[Span], text: str) -> tuple[Span, ...]:
+    spans = tuple(spans)
+    for span in spans:
+        if not 0 <= span.start < span.end <= len(text):
+            raise ValueError(
+                f"span {span.start}–{span.end} ({span.label}) lies outside its text of {len(text)} characters"
+                if span.start < span.end
+                else f"span {span.start}–{span.end} ({span.label}) is empty"
+            )
+        if not span.label:
+            raise ValueError(f"span {span.start}–{span.end} has an empty label")
+    return spans if len(spans) < 2 else tuple(sorted(set(spans)))
+
+
+def _check_words(words: Sequence[Word], text: str) -> None:
+    position = 0
+    for i, (start, end) in enumerate(words):
+        if start == end:
+            raise ValueError(f"word {i + 1} is empty")
+        if not position <= start < end <= len(text):
+            raise ValueError(f"word {i + 1} at {start}–{end} is outside the text or overlaps the word before it")
+        position = end

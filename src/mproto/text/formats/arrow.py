@@ -1,0 +1,185 @@
+"""Parquet and Arrow in the Hugging Face shape: `tokens`, lists of strings, and `ner_tags`, lists of class numbers.
+
+The names of the numbers are in the schema's `huggingface` metadata; tags that are strings are read as they are. `.arrow`
+is Arrow's stream format, as the `datasets` library writes it; its file format is read too.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from mproto.errors import InputError, MissingExtraError
+from mproto.text.document import Document
+from mproto.text.formats.base import Format, Head, Keeps, Options, Target
+from mproto.text.formats.records import shorten
+from mproto.text.formats.tag_reading import TagReader
+from mproto.text.tagging import OUTSIDE, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mproto.inputs import Source
+
+BATCH = 1000
+_TAG_KEYS = ("ner_tags", "tags", "labels")
+_FILE_MAGIC, _STREAM_START, _PARQUET_MAGIC = b"ARROW1", b"\xff\xff\xff\xff", b"PAR1"
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("Parquet or Arrow", "parquet") from None
+    return pa
+
+
+def read(source: Source, options: Options) -> Iterator[Document]:
+    pa = _pyarrow()
+    tags = TagReader(options)
+    row = 0
+    with source.open() as stream:
+        if not stream.seekable():
+            stream = io.BytesIO(stream.read())
+        try:
+            start = stream.read(8)
+            stream.seek(0)
+            if start.startswith(_PARQUET_MAGIC):
+                file = pa.parquet.ParquetFile(stream)
+                schema, batches = file.schema_arrow, file.iter_batches(batch_size=BATCH)
+            elif start.startswith(_FILE_MAGIC):
+                file = pa.ipc.open_file(stream)
+                schema, batches = file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
+            else:
+                file = pa.ipc.open_stream(stream)
+                schema, batches = file.schema, file
+            tag_key, names = _tag_names(source, schema, options)
+            for batch in batches:
+                for record in batch.to_pylist():
+                    row += 1
+                    try:
+                        yield _document(record, tag_key, names, tags)
+                    except (InputError, ValueError) as error:
+                        source.notes.reject(
+                            source.error(f"row {row}: {getattr(error, 'message', error)}", hint="correct it")
+                        )
+        except pa.ArrowException as error:
+            raise source.error(f"cannot be read as Parquet or Arrow ({error})", hint="write the file again") from None
+    tags.report(source.notes)
+
+
+def _tag_names(source: Source, schema: Any, options: Options) -> tuple[str, list[str] | None]:
+    """The column of tags and, where they are numbers, their names."""
+    key = next((key for key in _TAG_KEYS if key in schema.names), None)
+    if key is None or "tokens" not in schema.names:
+        raise source.error(f"has the columns {', '.join(schema.names)}", hint="it needs tokens and ner_tags")
+    if "int" not in str(schema.field(key).type.value_type):
+        return key, None
+    if options.labels:
+        return key, list(options.labels)
+    try:
+        feature = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"][key]
+        feature = feature[0] if isinstance(feature, list) else feature["feature"]
+        return key, list(feature["names"])
+    except (KeyError, TypeError, ValueError):
+        raise source.error(
+            f"numbers its {key} and does not name them", hint="pass --labels O,B-PER,I-PER,… in order"
+        ) from None
+
+
+def _document(record: dict[str, Any], key: str, names: list[str] | None, tags: TagReader) -> Document:
+    words, values = record["tokens"] or [], record[key] or []
+    if len(words) != len(values):
+        raise InputError(f"{len(words)} words and {len(values)} tags")
+    if names is not None:
+        if (wrong := next((v for v in values if v is None or not 0 <= v < len(names)), None)) is not None:
+            raise InputError(f"tag {shorten(wrong)} has no name")
+        values = [names[value] for value in values]
+    identity = record.get("id")
+    return Document.from_words(words, tags.spans(values), id="" if identity is None else str(identity))
+
+
+def write(documents: Iterable[Document], target: Target) -> None:
+    """Batches go to a scratch file first: the schema, which names the tags, comes before them in the result."""
+    pa = _pyarrow()
+    numbers = {OUTSIDE: 0}
+    fields = [("id", pa.string()), ("tokens", pa.list_(pa.string())), ("ner_tags", pa.list_(pa.int64()))]
+    with tempfile.TemporaryFile() as scratch:
+        with pa.ipc.new_file(scratch, pa.schema(fields)) as writer:
+            for batch in _batches(documents):
+                tags = [encode(d.word_spans, len(d.words), target.options.write_scheme) for d in batch]
+                columns = {
+                    "id": [document.id for document in batch],
+                    "tokens": [document.word_texts for document in batch],
+                    "ner_tags": [[numbers.setdefault(tag, len(numbers)) for tag in row] for row in tags],
+                }
+                writer.write(pa.RecordBatch.from_pydict(columns, pa.schema(fields)))
+        schema = pa.schema(fields, {"huggingface": json.dumps({"info": {"features": _features(list(numbers))}})})
+        stream = target.outputs.open(target.path)
+        is_parquet = target.path.name.removesuffix(".gz").endswith(".parquet")
+        scratch.seek(0)
+        batches = pa.ipc.open_file(scratch)
+        with pa.parquet.ParquetWriter(stream, schema) if is_parquet else pa.ipc.new_stream(stream, schema) as writer:
+            for i in range(batches.num_record_batches):
+                writer.write_batch(batches.get_batch(i).cast(schema) if is_parquet else batches.get_batch(i))
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    for document in documents:
+        batch.append(document)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _features(names: list[str]) -> dict[str, Any]:
+    """In the form that old and new versions of `datasets` read."""
+    string = {"dtype": "string", "_type": "Value"}
+    return {
+        "id": string,
+        "tokens": {"feature": string, "_type": "Sequence"},
+        "ner_tags": {"feature": {"names": names, "_type": "ClassLabel"}, "_type": "Sequence"},
+    }
+
+
+def sniff_parquet(head: Head) -> bool:
+    return head.data.startswith(_PARQUET_MAGIC)
+
+
+def sniff_arrow(head: Head) -> bool:
+    return head.data.startswith((_FILE_MAGIC, _STREAM_START))
+
+
+_KEEPS = Keeps.WORDS | Keeps.ANY_WORD | Keeps.ANY_LABEL | Keeps.SPANS | Keeps.TOUCHING | Keeps.IDS | Keeps.EMPTY
+_SAMPLE = 'tokens:    ["Aspirin", "helps"]\nner_tags:  [1, 0]      (features: ClassLabel(names=["O", "B-Chemical", …]))'
+
+PARQUET = Format(
+    name="parquet",
+    title="Parquet, tokens and ner_tags as on the Hugging Face Hub",
+    keeps=_KEEPS,
+    sample=_SAMPLE,
+    read=read,
+    write=write,
+    sniff=sniff_parquet,
+    suffixes=(".parquet",),
+    extra="parquet",
+    has_tags=True,
+)
+ARROW = Format(
+    name="arrow",
+    title="Arrow, tokens and ner_tags as saved by datasets",
+    keeps=_KEEPS,
+    sample=_SAMPLE,
+    read=read,
+    write=write,
+    sniff=sniff_arrow,
+    suffixes=(".arrow",),
+    extra="parquet",
+    has_tags=True,
+)

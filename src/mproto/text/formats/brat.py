@@ -1,0 +1,106 @@
+"""brat standoff: a folder of `X.txt` with `X.ann` beside it, `T1<TAB>Label 0 7<TAB>Aspirin`, in characters.
+
+A span over a line end is written in pieces (`0 4;5 9`) and read back as one. Pieces with words between them become one span
+from the first to the last character, counted. Relations, events, attributes and notes are not read.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from mproto.errors import InputError
+from mproto.text.document import Document, Span
+from mproto.text.formats.base import Format, Head, Keeps, Options, Target
+from mproto.text.formats.records import shorten
+from mproto.text.formats.text_folder import document_id, file_names, text_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from mproto.inputs import Source
+
+
+def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
+    paths = text_files(source) if source.is_folder else [source.path.with_suffix(".txt")]
+    for path in paths:
+        try:
+            yield _read_pair(source, path)
+        except InputError as error:
+            source.notes.reject(error)
+
+
+def _read_pair(source: Source, path: Path) -> Document:
+    text = source.beside(path).text()
+    annotations = path.with_suffix(".ann")
+    spans = []
+    if annotations.exists() and annotations.stat().st_size:
+        for number, line in source.beside(annotations).lines():
+            if line.startswith("T"):
+                try:
+                    spans.append(_span(line, text, source))
+                except InputError as error:
+                    raise error.at(annotations, number) from None
+            elif line.strip():
+                source.notes.count("relations, events, attributes and notes were not read")
+    return Document(text, tuple(spans), id=document_id(source, path))
+
+
+def _span(line: str, text: str, source: Source) -> Span:
+    columns = line.split("\t")
+    label, _, offsets = columns[1].partition(" ") if len(columns) > 1 else ("", "", "")
+    try:
+        pieces = [tuple(map(int, piece.split())) for piece in offsets.split(";")]
+        start, end = pieces[0][0], pieces[-1][1]
+    except (ValueError, IndexError):
+        raise InputError(f"{shorten(line)} is not ID<TAB>LABEL START END<TAB>TEXT", hint="correct it") from None
+    if not 0 <= start < end <= len(text):
+        raise InputError(
+            f"span {start}–{end} ({label}) lies outside its text of {len(text)} characters", hint="correct it"
+        )
+    if any(text[one[1] : other[0]].strip() for one, other in pairwise(pieces)):
+        source.notes.count("spans in pieces were read as one from their first to their last character")
+    return Span(start, end, label)
+
+
+def write(documents: Iterable[Document], target: Target) -> None:
+    folder = target.outputs.folder(target.path, (".txt", ".ann"))
+    for name, document in file_names(documents, target.notes):
+        lines = []
+        for i, (start, end, label) in enumerate(document.spans, 1):
+            pieces = _pieces(document.text, start, end)
+            offsets = ";".join(f"{first} {last}" for first, last in pieces)
+            surface = " ".join(document.text[first:last] for first, last in pieces)
+            lines.append(f"T{i}\t{label} {offsets}\t{surface}\n")
+        (folder / f"{name}.txt").write_bytes(document.text.encode())
+        (folder / f"{name}.ann").write_bytes("".join(lines).encode())
+
+
+def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The parts of a span between line ends."""
+    pieces = []
+    for line in text[start:end].splitlines(keepends=True):
+        content = line.rstrip("\r\n")
+        if content:
+            pieces.append((start, start + len(content)))
+        start += len(line)
+    return pieces
+
+
+def sniff(head: Head) -> bool:
+    if head.is_folder:
+        return any(head.path.rglob("*.ann"))
+    return head.suffix == ".ann" and head.path.with_suffix(".txt").exists()
+
+
+FORMAT = Format(
+    name="brat",
+    title="brat standoff, a folder of .txt and .ann files",
+    keeps=Keeps.TEXT | Keeps.SPANS | Keeps.CUTS | Keeps.OVERLAPS | Keeps.TOUCHING | Keeps.IDS | Keeps.EMPTY,
+    sample="0001.txt:  Aspirin helps\n0001.ann:  T1\tChemical 0 7\tAspirin",
+    read=read,
+    write=write,
+    sniff=sniff,
+    is_folder=True,
+)

@@ -1,0 +1,99 @@
+"""Conf-MPU: three columns, the word, its human tag (BIO) and the number of its distant label (0 is outside).
+
+The numbers have no names in the file. They are taken from `types.txt` beside it (a label a line, number 1 first), which
+this project writes, or from the `labels` option. A human tag of `-1` means that there is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mproto.errors import InputError
+from mproto.inputs import Source
+from mproto.text.document import Document
+from mproto.text.formats.base import Format, Head, Keeps, Options, Target
+from mproto.text.formats.conll import check_tag, split_row
+from mproto.text.formats.records import Block, read_blocks
+from mproto.text.formats.sidecar import read_names, replace_file
+from mproto.text.formats.tag_reading import TagReader
+from mproto.text.tagging import OUTSIDE, decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+NO_TAG = "-1"
+TYPES = "types.txt"
+
+
+def read(source: Source, options: Options) -> Iterator[Document]:
+    names = list(options.labels) or read_names(source, source.path.with_name(TYPES)) or []
+    tags = TagReader(options)
+
+    def parse(block: Block) -> Document:
+        rows = [(number, split_row(line, number, at_least=3)) for number, line in block]
+        human = [row[1] for _, row in rows]
+        if human_is_known := any(tag != NO_TAG for tag in human):
+            for number, row in rows:
+                check_tag(row[1], number, options)
+        distant = [_name(row[2], number, names) for number, row in rows]
+        return Document.from_words(
+            [row[0] for _, row in rows],
+            decode(distant, bare=True).spans,
+            gold=tags.spans(human) if human_is_known else None,
+        )
+
+    yield from read_blocks(source, parse)
+    tags.report(source.notes)
+
+
+def _name(number: str, line: int, names: list[str]) -> str:
+    if not number.isdecimal():
+        raise InputError(f"label {number!r} is not a number", line=line, hint="the third column numbers distant labels")
+    if number == "0":
+        return OUTSIDE
+    if int(number) > len(names):
+        raise InputError(
+            f"label {number} has no name",
+            line=line,
+            hint=f"list the labels in {TYPES} beside the file, number 1 first, or pass --labels PER,LOC,ORG,MISC",
+        )
+    return names[int(number) - 1]
+
+
+def write(documents: Iterable[Document], target: Target) -> None:
+    path = target.path.with_name(TYPES)
+    names = list(target.options.labels) or read_names(Source(path), path) or []
+    known = len(names) if path.exists() else 0
+    numbers = {name: str(i) for i, name in enumerate(names, 1)}
+    stream = target.outputs.open(target.path)
+    for document in documents:
+        words = document.word_texts
+        distant = ["0"] * len(words)
+        for span in document.word_spans:
+            number = numbers.setdefault(span.label, str(len(numbers) + 1))
+            distant[span.start : span.end] = [number] * (span.end - span.start)
+        gold = document.gold_word_spans
+        human = [NO_TAG] * len(words) if gold is None else encode(gold, len(words), "bio")
+        rows = "".join(f"{' '.join(row)}\n" for row in zip(words, human, distant, strict=True))
+        stream.write(f"{rows}\n".encode())
+    if numbers and len(numbers) != known:
+        replace_file(target.outputs, path, "".join(f"{name}\n" for name in numbers))
+
+
+def sniff(head: Head) -> bool:
+    rows = head.columns
+    return bool(rows) and all(
+        len(row) in (3, 4) and (row[1] in ("O", NO_TAG) or row[1][:2] in ("B-", "I-")) and row[2].isdecimal()
+        for row in rows
+    )
+
+
+FORMAT = Format(
+    name="conf-mpu",
+    title="Conf-MPU, three columns",
+    keeps=Keeps.WORDS | Keeps.SPANS | Keeps.GOLD,
+    sample="Aspirin B-Chemical 1\nhelps O 0",
+    read=read,
+    write=write,
+    sniff=sniff,
+)

@@ -1,0 +1,70 @@
+"""doccano: JSON Lines with `label`, a list of `[start, end, label]` in characters.
+
+Also read: `labels` and `entities` of older and newer exports, as lists or as objects with `start_offset`, `end_offset` and
+`label`. Comments and relations are not read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mproto.errors import InputError
+from mproto.text.document import Document, Span
+from mproto.text.formats.base import Format, Head, Keeps, Options, Target
+from mproto.text.formats.fields import expect, span_of, take, take_id, with_id
+from mproto.text.formats.records import dump_json, read_json_lines, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mproto.inputs import Source
+
+_LABEL_KEYS = ("label", "labels", "entities")
+_OWN_KEYS = frozenset({"id", "text", "relations", "Comments", *_LABEL_KEYS})
+
+
+def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
+    def parse(record: dict[str, Any]) -> Document:
+        source.notes.count("relations were not read", len(record.get("relations") or ()))
+        source.notes.count("comments were not read", len(record.get("Comments") or ()))
+        key = next((key for key in _LABEL_KEYS if key in record), "label")
+        return Document(
+            text=take(record, "text", str),
+            spans=tuple(_span(item) for item in take(record, key, list)),
+            id=take_id(record),
+            meta={key: value for key, value in record.items() if key not in _OWN_KEYS},
+        )
+
+    return read_json_lines(source, parse)
+
+
+def _span(item: object) -> Span:
+    if isinstance(item, dict):
+        return span_of(item, "start_offset", "end_offset")
+    if not isinstance(item, list) or len(item) != 3:
+        raise InputError(f"label {shorten(item)} is not [start, end, label]", hint="correct it")
+    return Span(expect(item[0], int, "a start"), expect(item[1], int, "an end"), expect(item[2], str, "a label"))
+
+
+def write(documents: Iterable[Document], target: Target) -> None:
+    stream = target.outputs.open(target.path)
+    for document in documents:
+        record = with_id(document, {"text": document.text, "label": document.spans}) | dict(document.meta)
+        stream.write(f"{dump_json(record)}\n".encode())
+
+
+def sniff(head: Head) -> bool:
+    record = head.record
+    return "text" in record and "tokens" not in record and any(isinstance(record.get(k), list) for k in _LABEL_KEYS)
+
+
+FORMAT = Format(
+    name="doccano",
+    title="doccano JSON Lines",
+    keeps=~(Keeps.WORDS | Keeps.GOLD),
+    sample='{"id": 7, "text": "Aspirin for headache", "label": [[0, 7, "Chemical"], [12, 20, "Disease"]]}\n'
+    '{"id": 8, "text": "No drug here.", "label": []}',
+    read=read,
+    write=write,
+    sniff=sniff,
+)

@@ -1,0 +1,64 @@
+"""Take values out of JSON records, with errors that name the key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mproto.errors import InputError
+from mproto.text.document import Span
+from mproto.text.formats.records import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mproto.text.document import Document
+
+T = TypeVar("T")
+
+_NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object"}
+
+
+def take(record: Mapping[str, Any], key: str, kind: type[T]) -> T:
+    """The value under a key, of the kind that it must be."""
+    if key not in record:
+        found = ", ".join(map(repr, record)) or "none"
+        raise InputError(f"has no {key!r} (its keys: {found})", hint="add it, or name another format with --from")
+    return expect(record[key], kind, f"{key!r}")
+
+
+def expect(value: object, kind: type[T], what: str) -> T:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise InputError(f"{what} is {shorten(value)}, and must be {_NAMES[kind]}", hint="correct the value")
+    return value
+
+
+def take_words(record: Mapping[str, Any], key: str) -> list[str]:
+    words = take(record, key, list)
+    if not all(type(word) is str for word in words):
+        wrong = next(word for word in words if type(word) is not str)
+        raise InputError(f"{key!r} holds {shorten(wrong)}, and must hold strings only", hint="correct the value")
+    return words
+
+
+def take_id(record: Mapping[str, Any], key: str = "id") -> str:
+    """The id as a string; tools write numbers too."""
+    value = record.get(key)
+    return "" if value is None else value if isinstance(value, str) else shorten(value)
+
+
+def span_of(record: Mapping[str, Any], start: str = "start", end: str = "end", label: str = "label") -> Span:
+    return Span(take(record, start, int), take(record, end, int), take(record, label, str))
+
+
+def spans_of(records: Sequence[Any], what: str = "a span") -> tuple[Span, ...]:
+    """Spans written as objects with `start`, `end` and `label`."""
+    return tuple(span_of(expect(record, dict, what)) for record in records)
+
+
+def span_records(spans: Sequence[Span]) -> list[dict[str, Any]]:
+    return [span._asdict() for span in spans]
+
+
+def with_id(document: Document, record: dict[str, Any]) -> dict[str, Any]:
+    """A record with the document's id in front, where it has one."""
+    return {"id": document.id, **record} if document.id else record

@@ -1,0 +1,129 @@
+"""Make documents fit what a format can hold, and count what that costs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from mproto.errors import InputError
+from mproto.text.document import NO_META, Document
+from mproto.text.formats.base import Keeps
+from mproto.text.words import split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mproto.errors import Notes
+    from mproto.text.document import Span, WordSpan
+    from mproto.text.formats.base import Format, Options
+
+_BREAKS = re.compile(r"\s")
+_NOT_IN_LABELS = re.compile(r"[\s,]+")
+
+
+def fit(documents: Iterable[Document], format: Format, options: Options, notes: Notes) -> Iterator[Document]:
+    """The documents as the format will hold them; what it cannot hold is counted in the notes.
+
+    Raises:
+        InputError: spans overlap and the format has no way to say so (unless the notes say to skip).
+    """
+    keeps = format.keeps & ~Keeps.TOUCHING if format.has_tags and options.write_scheme == "io" else format.keeps
+    for number, document in enumerate(documents, 1):
+        try:
+            fitted = _fit(document, format.name, keeps, notes)
+        except InputError as error:
+            name = f"document {number}" + (f" ({document.id})" if document.id else "")
+            notes.reject(InputError(f"{name}: {error.message}", hint=error.hint))
+        else:
+            if fitted is not None:
+                yield fitted
+
+
+def _fit(document: Document, name: str, keeps: Keeps, notes: Notes) -> Document | None:
+    if Keeps.EMPTY not in keeps and not document.words:
+        notes.count(f"documents without a word were left out: {name} cannot hold them")
+        return None
+    document = _drop(document, keeps, notes)
+    if Keeps.CUTS not in keeps and not document.spans_fit_words:
+        document = _align(document, notes)
+    if Keeps.OVERLAPS not in keeps and (overlap := document.first_overlap):
+        shown = " and ".join(f"{document.surface(span)!r} ({span.label})" for span in overlap)
+        raise InputError(
+            f"spans {shown} overlap, and {name} cannot hold that",
+            hint="choose a format that can (mproto formats), or pass --on-error skip to leave such documents out",
+        )
+    if Keeps.ANY_LABEL not in keeps:
+        document = _plain_labels(document, notes)
+    return _fit_text(document, keeps, notes) if Keeps.TEXT in keeps else _fit_words(document, keeps, notes)
+
+
+def _drop(document: Document, keeps: Keeps, notes: Notes) -> Document:
+    """Without the parts that the format has no place for."""
+    spans, gold, id_, meta = document.spans, document.gold, document.id, document.meta
+    if spans and Keeps.SPANS not in keeps:
+        notes.count("spans were lost", len(spans))
+        spans = ()
+    if gold is not None and Keeps.GOLD not in keeps:
+        notes.count("gold spans were lost: the format holds one set of spans", len(gold))
+        gold = None
+    if id_ and Keeps.IDS not in keeps:
+        notes.count("document ids were lost")
+        id_ = ""
+    if meta and Keeps.META not in keeps:
+        notes.count("documents lost their metadata")
+        meta = NO_META
+    if (spans, gold, id_, meta) == (document.spans, document.gold, document.id, document.meta):
+        return document
+    return replace(document, spans=spans, gold=gold, id=id_, meta=meta)
+
+
+def _align(document: Document, notes: Notes) -> Document:
+    """Spans that start and end where words do: words of our own are cut, given ones are taken in whole."""
+    if document.given_words is None:
+        notes.count("documents had words cut at span edges, or white space trimmed from spans, so that both fit")
+        return document.split_at_spans().widen_spans()
+    notes.count("documents had spans widened to the whole words that they were given with")
+    return document.widen_spans()
+
+
+def _plain_labels(document: Document, notes: Notes) -> Document:
+    spans, gold = document.spans, document.gold
+    if not any(_NOT_IN_LABELS.search(span.label) for span in spans + (gold or ())):
+        return document
+    notes.count("documents had white space or commas inside labels replaced by _")
+
+    def plain(spans: tuple[Span, ...]) -> tuple[Span, ...]:
+        return tuple(span._replace(label=_NOT_IN_LABELS.sub("_", span.label)) for span in spans)
+
+    return replace(document, spans=plain(spans), gold=None if gold is None else plain(gold))
+
+
+def _fit_text(document: Document, keeps: Keeps, notes: Notes) -> Document:
+    if document.given_words is None or Keeps.WORDS in keeps:
+        return document
+    if document.given_words != split_words(document.text):
+        notes.count("documents lost how they were split into words")
+    return replace(document, given_words=None)
+
+
+def _fit_words(document: Document, keeps: Keeps, notes: Notes) -> Document:
+    words = document.word_texts
+    if Keeps.TOUCHING not in keeps:
+        notes.count("spans were merged with a touching one of the same label", _touching(document.word_spans))
+    broken = Keeps.ANY_WORD not in keeps and _BREAKS.search(document.text) and any(map(_BREAKS.search, words))
+    if broken:
+        notes.count("documents had white space inside words replaced by _")
+        words = [_BREAKS.sub("_", word) for word in words]
+    elif " ".join(words) == document.text:
+        return document
+    else:
+        notes.count("documents lost their original spacing")
+    return Document.from_words(
+        words, document.word_spans, id=document.id, gold=document.gold_word_spans, meta=document.meta
+    )
+
+
+def _touching(spans: tuple[WordSpan, ...]) -> int:
+    return sum(one.end == other.start and one.label == other.label for one, other in pairwise(spans))

@@ -1,0 +1,78 @@
+"""This project's own JSON Lines: text and spans in characters.
+
+Keys: `text`; `spans`, objects with `start`, `end`, `label`; where there are any, `id`, `gold` (human spans beside distant
+ones) and `words` (pairs of offsets, for text that came split into words). Other keys are kept as metadata.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mproto.text.document import Document
+from mproto.text.formats.base import Format, Head, Keeps, Options, Target
+from mproto.text.formats.fields import expect, span_records, spans_of, take, take_id, with_id
+from mproto.text.formats.records import dump_json, read_json_lines
+from mproto.text.words import Word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mproto.inputs import Source
+
+_OWN_KEYS = frozenset({"id", "text", "spans", "gold", "words"})
+
+
+def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
+    return read_json_lines(source, parse)
+
+
+def parse(record: dict[str, Any]) -> Document:
+    words = record.get("words")
+    gold = record.get("gold")
+    return Document(
+        text=take(record, "text", str),
+        spans=spans_of(expect(record.get("spans") or [], list, "'spans'")),
+        given_words=None if words is None else tuple(_word(word) for word in expect(words, list, "'words'")),
+        id=take_id(record),
+        gold=None if gold is None else spans_of(expect(gold, list, "'gold'")),
+        meta={key: value for key, value in record.items() if key not in _OWN_KEYS},
+    )
+
+
+def _word(pair: object) -> Word:
+    start, end = expect(pair, list, "a word")
+    return Word(expect(start, int, "a word's start"), expect(end, int, "a word's end"))
+
+
+def to_record(document: Document) -> dict[str, Any]:
+    record = with_id(document, {"text": document.text, "spans": span_records(document.spans)})
+    if document.gold is not None:
+        record["gold"] = span_records(document.gold)
+    if document.given_words is not None:
+        record["words"] = document.given_words
+    return record | dict(document.meta)
+
+
+def write(documents: Iterable[Document], target: Target) -> None:
+    stream = target.outputs.open(target.path)
+    for document in documents:
+        stream.write(f"{dump_json(to_record(document))}\n".encode())
+
+
+def sniff(head: Head) -> bool:
+    record = head.record
+    other_tools = {"label", "labels", "entities", "tokens", "answer", "_task_hash", "data", "annotations"}
+    return head.data.lstrip()[:1] == b"{" and "text" in record and not other_tools & set(record)
+
+
+FORMAT = Format(
+    name="jsonl",
+    title="JSON Lines with spans in characters",
+    keeps=~Keeps(0),
+    sample='{"id": "7", "text": "Aspirin for headache", "spans": [{"start": 0, "end": 7, "label": "Chemical"}]}\n'
+    '{"id": "8", "text": "No drug here.", "spans": []}',
+    read=read,
+    write=write,
+    sniff=sniff,
+    suffixes=(".jsonl", ".ndjson"),
+)

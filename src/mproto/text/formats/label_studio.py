@@ -1,0 +1,118 @@
+"""Label Studio tasks: a JSON array with `data` and `annotations`, spans in characters under `result[].value`.
+
+The first annotation that was not cancelled counts. Label Studio counts characters as browsers do, in UTF-16 units, so
+offsets differ behind an emoji: they are read and written so, and read as plain characters where only that gives the text
+that the file says the span has.
+JSON_MIN exports (`label` beside `text`) are read too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mproto.errors import InputError
+from mproto.text.document import Document, Span
+from mproto.text.formats.base import Format, Head, Keeps, Options, Target
+from mproto.text.formats.fields import expect, take, take_id, with_id
+from mproto.text.formats.records import read_json, write_json_array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mproto.inputs import Source
+
+
+def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
+    def parse(record: dict[str, Any]) -> Document | None:
+        if "data" not in record:
+            text, values, meta = take(record, "text", str), take(record, "label", list), {}
+        else:
+            data = take(record, "data", dict)
+            text = take(data, "text", str)
+            meta = {key: value for key, value in data.items() if key != "text"}
+            annotations = expect(record.get("annotations") or [], list, "'annotations'")
+            done = [a for a in annotations if not expect(a, dict, "an annotation").get("was_cancelled")]
+            if annotations and not done:
+                source.notes.count("cancelled tasks were left out")
+                return None
+            source.notes.count("further annotations of a task were not read", max(0, len(done) - 1))
+            results = take(done[0], "result", list) if done else []
+            other = [r for r in results if expect(r, dict, "a result").get("type", "labels") != "labels"]
+            source.notes.count("results that are not span labels were not read", len(other))
+            values = [take(r, "value", dict) for r in results if r.get("type", "labels") == "labels"]
+        spans = tuple(span for value in values for span in _spans(expect(value, dict, "a label"), text))
+        return Document(text, spans, id=take_id(record), meta=meta)
+
+    return read_json(source, parse)
+
+
+def _spans(value: dict[str, Any], text: str) -> Iterator[Span]:
+    start, end = take(value, "start", int), take(value, "end", int)
+    surface = value.get("text")
+    readings = [_from_utf16(text, start, end), (start, end)]
+    fitting = [r for r in readings if r and r[1] <= len(text) and surface in (None, text[slice(*r)])]
+    if fitting:
+        start, end = fitting[0]
+    elif surface is not None:
+        raise InputError(
+            f"span {start}–{end} is {text[start:end]!r} in the text and not {surface!r}", hint="correct it"
+        )
+    for label in take(value, "labels", list):
+        yield Span(start, end, expect(label, str, "a label"))
+
+
+def _from_utf16(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Offsets in characters, where these are offsets in UTF-16 that do not cut a character in two."""
+    data = text.encode("utf-16-le")
+    if not 0 <= start < end <= len(data) // 2:
+        return None
+    try:
+        return len(data[: 2 * start].decode("utf-16-le")), len(data[: 2 * end].decode("utf-16-le"))
+    except UnicodeDecodeError:
+        return None
+
+
+def _utf16_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
+
+
+def _record(document: Document) -> dict[str, Any]:
+    result = [
+        {
+            "id": f"s{i}",
+            "from_name": "label",
+            "to_name": "text",
+            "type": "labels",
+            "value": {
+                "start": _utf16_length(document.text[: span.start]),
+                "end": _utf16_length(document.text[: span.end]),
+                "text": document.surface(span),
+                "labels": [span.label],
+            },
+        }
+        for i, span in enumerate(document.spans)
+    ]
+    data = {"text": document.text, **document.meta}
+    return with_id(document, {"data": data, "annotations": [{"result": result, "was_cancelled": False}]})
+
+
+def write(documents: Iterable[Document], target: Target) -> None:
+    write_json_array(map(_record, documents), target.outputs.open(target.path).write)
+
+
+def sniff(head: Head) -> bool:
+    record = head.record
+    full = isinstance(record.get("data"), dict) and "text" in record["data"]
+    return full or ("annotation_id" in record and "text" in record)
+
+
+FORMAT = Format(
+    name="label-studio",
+    title="Label Studio tasks",
+    keeps=~(Keeps.WORDS | Keeps.GOLD),
+    sample='[{"id": 7, "data": {"text": "Aspirin helps"}, "annotations": [{"result": [{"type": "labels",\n'
+    '  "value": {"start": 0, "end": 7, "text": "Aspirin", "labels": ["Chemical"]}}]}]}]',
+    read=read,
+    write=write,
+    sniff=sniff,
+)

@@ -1,0 +1,102 @@
+"""Ways to walk through a file: record by record, each with its line, wrong ones rejected."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mproto.errors import InputError
+from mproto.text.formats.json_stream import json_error, json_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mproto.inputs import Source
+    from mproto.text.document import Document
+
+Block = list[tuple[int, str]]
+"""The lines of a sentence with their numbers."""
+
+
+def read_lines(source: Source, parse: Callable[[str, int], Document | None]) -> Iterator[Document]:
+    """A document a line; blank lines are skipped."""
+    for number, raw in source.raw_lines():
+        if raw.strip():
+            yield from _attempt(source, lambda: parse(source.decode(raw, number), number), number)  # noqa: B023
+
+
+def read_blocks(source: Source, parse: Callable[[Block], Document | None]) -> Iterator[Document]:
+    """A document a block of lines; blank lines and `-DOCSTART-` lines separate them."""
+    block: list[tuple[int, bytes]] = []
+
+    def document() -> Iterator[Document]:
+        lines, first = block.copy(), block[0][0]
+        block.clear()
+        return _attempt(source, lambda: parse([(n, source.decode(raw, n)) for n, raw in lines]), first)
+
+    for number, raw in source.raw_lines():
+        if raw.strip() and not raw.startswith(b"-DOCSTART-"):
+            block.append((number, raw))
+        elif block:
+            yield from document()
+    if block:
+        yield from document()
+
+
+def read_json_lines(source: Source, parse: Callable[[dict[str, Any]], Document | None]) -> Iterator[Document]:
+    """A document a line of JSON."""
+
+    def parse_line(line: str, number: int) -> Document | None:
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise json_error(source, error, number) from None
+        return parse(_expect_object(record))
+
+    return read_lines(source, parse_line)
+
+
+def read_json(source: Source, parse: Callable[[dict[str, Any]], Document | None]) -> Iterator[Document]:
+    """A document an object of a JSON array (or of JSON Lines), without holding the whole array in memory."""
+    for number, record in json_values(source):
+        yield from _attempt(source, lambda: parse(_expect_object(record)), number)  # noqa: B023
+
+
+def write_json_array(records: Iterable[dict[str, Any]], write: Callable[[bytes], object]) -> None:
+    """A JSON array, an object a line."""
+    separator = "[\n"
+    for record in records:
+        write(f"{separator}{dump_json(record)}".encode())
+        separator = ",\n"
+    write(b"[]\n" if separator == "[\n" else b"\n]\n")
+
+
+def dump_json(record: object) -> str:
+    return json.dumps(record, ensure_ascii=False)
+
+
+def _attempt(source: Source, parse: Callable[[], Document | None], line: int) -> Iterator[Document]:
+    """The document, or nothing when it is wrong or not wanted."""
+    try:
+        document = parse()
+    except InputError as error:
+        source.notes.reject(error.at(source.path, line))
+        return
+    except ValueError as error:
+        source.notes.reject(source.error(str(error), line, "correct it"))
+        return
+    if document is not None:
+        yield document
+
+
+def _expect_object(record: object) -> dict[str, Any]:
+    if not isinstance(record, dict):
+        raise InputError(f"{shorten(record)} is not a JSON object", hint="each record must be {…}")
+    return record
+
+
+def shorten(value: object, length: int = 60) -> str:
+    """A value for an error message."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = repr(text) if isinstance(value, str) else text
+    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -1,0 +1,171 @@
+"""Which formats there are, and how one is found: by name, by content, or by the ending of a file to be written."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mproto.errors import InputError, Notes
+from mproto.inputs import Source
+from mproto.outputs import Outputs
+from mproto.text.formats import (
+    arrow,
+    autoner,
+    bond,
+    brat,
+    conf_mpu,
+    conll,
+    docbin,
+    doccano,
+    gliner,
+    jsonl,
+    jsonl_words,
+    label_studio,
+    plain,
+    prodigy,
+    roster,
+    text_folder,
+)
+from mproto.text.formats.base import Format, Head, Options, Target
+from mproto.text.formats.fitting import fit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mproto.text.document import Document
+
+_FORMATS = {
+    format.name: format
+    for format in (
+        plain.FORMAT,
+        text_folder.FORMAT,
+        jsonl.FORMAT,
+        jsonl_words.FORMAT,
+        doccano.FORMAT,
+        prodigy.FORMAT,
+        label_studio.FORMAT,
+        brat.FORMAT,
+        conll.FORMAT,
+        docbin.FORMAT,
+        arrow.PARQUET,
+        arrow.ARROW,
+        bond.FORMAT,
+        roster.FORMAT,
+        conf_mpu.FORMAT,
+        autoner.FORMAT,
+        gliner.FORMAT,
+    )
+}
+
+_JSON_LINES = ("jsonl", "jsonl-words", "doccano", "prodigy")
+
+
+def formats() -> list[Format]:
+    """All formats, in the order in which they are shown."""
+    return list(_FORMATS.values())
+
+
+def get_format(name: str) -> Format:
+    if name in _FORMATS:
+        return _FORMATS[name]
+    near = difflib.get_close_matches(name, _FORMATS, 1)
+    hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(_FORMATS)}"
+    raise InputError(f"there is no format {name!r}", hint=hint)
+
+
+def detect(source: Source) -> Format:
+    """The format of an input, told from its content.
+
+    Raises:
+        InputError: no format fits, or more than one does.
+    """
+    if not source.is_stdin and not source.path.exists():
+        raise source.error("no such file or folder", hint="check the path")
+    head = Head(source)
+    found = [format for format in formats() if format.sniff(head)]
+    if not found and head.suffix in plain.FORMAT.suffixes and b"\0" not in head.data:
+        return plain.FORMAT
+    if len(found) != 1:
+        why = "its format cannot be told from its content"
+        if found:
+            why = f"it could be {' or '.join(format.name for format in found)}"
+        raise source.error(why, hint=f"name its format with --from ({', '.join(_FORMATS)})")
+    return found[0]
+
+
+def format_for_output(path: Path | str, read_format: Format | None = None) -> Format:
+    """The format to write, told from the ending of the file; the one that was read where the ending leaves it open."""
+    name = Path(path).name.removesuffix(".gz").lower()
+    if read_format and read_format.name in _JSON_LINES and name.endswith(jsonl.FORMAT.suffixes):
+        return read_format
+    endings = {ending: format for format in formats() for ending in format.suffixes}
+    fitting = [ending for ending in endings if name.endswith(ending)]
+    if fitting:
+        return endings[max(fitting, key=len)]
+    if read_format and not Path(name).suffix:
+        return read_format
+    raise InputError(
+        "the format to write cannot be told from the name", path=path, hint=f"name it with --to ({', '.join(_FORMATS)})"
+    )
+
+
+def read_documents(
+    source: Source | Path | str,
+    format: Format | str | None = None,
+    options: Options = Options(),  # noqa: B008
+) -> Iterator[Document]:
+    """Documents of a file or folder, one by one; the format is told from the content where it is not given.
+
+    Given a path, everything that could not be read as it stands there is said in a warning at the end. Given a `Source`,
+    its notes have it.
+    """
+    own_source = not isinstance(source, Source)
+    source = source if isinstance(source, Source) else Source(source)
+    format = get_format(format) if isinstance(format, str) else format or detect(source)
+    yield from format.read(source, options)
+    if own_source:
+        _warn(source.notes, source.path)
+
+
+def write_documents(
+    documents: Iterable[Document],
+    path: Path | str,
+    format: Format | str | None = None,
+    options: Options = Options(),  # noqa: B008
+    *,
+    force: bool = False,
+    notes: Notes | None = None,
+) -> int:
+    """Write documents to a file or folder, whole or not at all, and return how many were written.
+
+    What the format cannot hold is counted in `notes`, or said in a warning where none are given.
+    """
+    path = Path(path)
+    format = get_format(format) if isinstance(format, str) else format or format_for_output(path)
+    kept_notes = notes or Notes()
+    count = 0
+
+    def counted() -> Iterator[Document]:
+        nonlocal count
+        for document in fit(documents, format, options, kept_notes):
+            count += 1
+            yield document
+
+    with Outputs(force=force) as outputs:
+        try:
+            format.write(counted(), Target(path, outputs, options, kept_notes))
+        except UnicodeEncodeError as error:
+            value = error.object[error.start]
+            raise InputError(
+                f"document {count} holds {value!r}, half of a character, which UTF-8 cannot hold", path=path
+            ) from None
+    if notes is None:
+        _warn(kept_notes, path)
+    return count
+
+
+def _warn(notes: Notes, path: Path) -> None:
+    for message in notes.messages():
+        warnings.warn(f"{path}: {message}", stacklevel=3)

@@ -1,0 +1,42 @@
+"""Small files that lie beside the data and name its labels; files of one folder share them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mproto.inputs import Source
+    from mproto.outputs import Outputs
+
+
+def read_names(source: Source, path: Path) -> list[str] | None:
+    """Names in a text file, one a line (`types.txt`), or `None` where there is no such file."""
+    if not path.exists():
+        return None
+    return [name for _, line in source.beside(path).lines() if (name := line.strip()) and name != "O"]
+
+
+def read_numbers(source: Source, path: Path) -> dict[str, int] | None:
+    """Names with their numbers in a JSON file (`tag_to_id.json`), or `None` where there is no such file."""
+    if not path.exists():
+        return None
+    beside = source.beside(path)
+    try:
+        numbers = json.loads(beside.text())
+    except ValueError as error:
+        raise beside.error(f"is not valid JSON ({error})", hint="correct it") from None
+    if not isinstance(numbers, dict) or not all(isinstance(number, int) for number in numbers.values()):
+        raise beside.error("must be one JSON object of names and numbers", hint='for example {"O": 0, "B-PER": 1}')
+    return numbers
+
+
+def replace_file(outputs: Outputs, path: Path, content: str) -> None:
+    """Write a sidecar anew. It only ever grows, so what older files of the folder say stays true."""
+    force, outputs.force = outputs.force, True
+    try:
+        outputs.open(path).write(content.encode())
+    finally:
+        outputs.force = force
