@@ -66,7 +66,7 @@ class Source:
         """The bytes of the file, decompressed where they are gzipped (told by content, not by name)."""
         raw = self._open_raw()
         if raw.peek(2)[:2] == GZIP_MAGIC:
-            return cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
+            return cast("IO[bytes]", _Gunzipped(raw))
         return raw
 
     def _open_raw(self) -> io.BufferedReader:
@@ -150,6 +150,18 @@ class Source:
             return read()
         except (EOFError, OSError, zlib.error) as error:
             raise self.error(f"is damaged or cut short ({error})", hint="copy or download it again") from None
+
+
+class _Gunzipped(gzip.GzipFile):
+    """What a gzipped file holds; closing it closes the file."""
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        super().__init__(fileobj=raw, mode="rb")
+        self._raw = raw
+
+    def close(self) -> None:
+        super().close()
+        self._raw.close()
 
 
 class _Counted(io.RawIOBase):

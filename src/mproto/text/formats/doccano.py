@@ -55,7 +55,8 @@ def write(documents: Iterable[Document], target: Target) -> None:
 
 def sniff(head: Head) -> bool:
     record = head.record
-    return "text" in record and "tokens" not in record and any(isinstance(record.get(k), list) for k in _LABEL_KEYS)
+    others = {"tokens", "annotation_id"}  # Prodigy, Label Studio
+    return "text" in record and not others & set(record) and any(isinstance(record.get(k), list) for k in _LABEL_KEYS)
 
 
 FORMAT = Format(

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mproto.errors import InputError
+from mproto.inputs import Source
+from mproto.text.formats import json_stream
+from mproto.text.formats.json_stream import json_values
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(values=st.lists(st.dictionaries(st.text(max_size=3), JSON, max_size=4), max_size=5), data=st.data())
+@pytest.mark.parametrize("chunk", [1, 3, 17, 1 << 16])
+def test_same_as_json_loads_whatever_the_chunks(
+    chunk: int, values: list[object], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    indent = data.draw(st.sampled_from([None, 0, 2]))
+    ascii_only = data.draw(st.booleans())
+    path = tmp_path_factory.mktemp("json") / "x"
+    path.write_text(json.dumps(values, indent=indent, ensure_ascii=ascii_only) + "\n", encoding="utf-8", newline="")
+    before, json_stream.CHUNK = json_stream.CHUNK, chunk
+    try:
+        assert [value for _, value in json_values(Source(path))] == values
+    finally:
+        json_stream.CHUNK = before
+
+
+def test_lines_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text('[\n{"a":\n1},\n\n{"b": 2}]\n')
+    assert list(json_values(Source(path))) == [(2, {"a": 1}), (5, {"b": 2})]
+    path.write_text('{"a": 1}\n{"b": 2}\n')
+    assert list(json_values(Source(path))) == [(1, {"a": 1}), (2, {"b": 2})]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "what"),
+    [
+        ('[{"a": 1}\n{"b": 2}]', 2, "expected , or ]"),
+        ('[{"a": 1},\n', 2, "Expecting value"),
+        ('[{"a": 1}\n', 2, "the end of the file"),
+        ('[{"a": 1}]\nx', 2, "behind the end"),
+        ('[{"a": 1},\n{"b": tru}, {"c": "' + "d" * 100 + '"}]', 2, "Expecting value"),
+        ('[{"a": "b]', 1, "Unterminated string"),
+    ],
+)
+def test_broken_arrays(content: str, line: int, what: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(content)
+    with pytest.raises(InputError, match=f"line {line}: is not valid JSON .*{what}"):
+        list(json_values(Source(path)))
+
+
+def test_only_a_little_is_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    record = {"str_words": ["word"] * 50, "tags": [0] * 50}
+    with path.open("w") as file:
+        file.write("[")
+        file.writelines(f"{json.dumps(record)},\n" for _ in range(10_000))
+        file.write(json.dumps(record) + "]")
+    tracemalloc.start()
+    count = sum(1 for _ in json_values(Source(path)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count == 10_001
+    assert path.stat().st_size > 5_000_000
+    assert peak < 1_500_000
