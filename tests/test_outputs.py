@@ -29,7 +29,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_new(error: type[BaseException
     (tmp_path / "a").write_bytes(b"old")
     with pytest.raises(error), Outputs(force=True) as outputs:
         outputs.open(tmp_path / "a").write(b"new")
-        (outputs.folder(tmp_path / "f", (".txt",)) / "x.txt").write_bytes(b"1")
+        outputs.folder(tmp_path / "f", (".txt",)).write("x.txt", b"1")
         raise error
     assert names(tmp_path) == ["a"]
     assert (tmp_path / "a").read_bytes() == b"old"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
+from operator import le, lt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,25 +65,25 @@ class Document:
     def from_words(
         cls,
         words: Sequence[str],
-        spans: Iterable[WordSpan | tuple[int, int, str]] = (),
+        spans: Iterable[tuple[int, int, str]] = (),
         *,
         id: str = "",
-        gold: Iterable[WordSpan | tuple[int, int, str]] | None = None,
+        gold: Iterable[tuple[int, int, str]] | None = None,
         meta: Mapping[str, Any] = NO_META,
     ) -> Self:
         """A document of given words joined by single spaces; spans count words."""
-        ends = [end - 1 for end in accumulate(len(word) + 1 for word in words)]
-        offsets = tuple(Word(end - len(word), end) for word, end in zip(words, ends, strict=True))
-
-        def in_characters(spans: Iterable[WordSpan | tuple[int, int, str]]) -> tuple[Span, ...]:
-            return tuple(_word_span_to_characters(WordSpan(*span), offsets) for span in spans)
-
+        offsets = []
+        position = 0
+        for word in words:
+            end = position + len(word)
+            offsets.append(Word(position, end))
+            position = end + 1
         return cls(
             text=" ".join(words),
-            spans=in_characters(spans),
-            given_words=offsets,
+            spans=_in_characters(spans, offsets),
+            given_words=tuple(offsets),
             id=id,
-            gold=None if gold is None else in_characters(gold),
+            gold=None if gold is None else _in_characters(gold, offsets),
             meta=meta,
         )
 
@@ -147,7 +148,7 @@ class Document:
         """The same document with every span widened to whole words; white space at its edges is left out."""
 
         def widened(spans: Sequence[Span]) -> tuple[Span, ...]:
-            return tuple(_word_span_to_characters(span, self.words) for span in self._in_words(spans))
+            return _in_characters(self._in_words(spans), self.words)
 
         return replace(self, spans=widened(self.spans), gold=None if self.gold is None else widened(self.gold))
 
@@ -161,35 +162,41 @@ class Document:
         return None
 
 
-def _word_span_to_characters(span: WordSpan, words: Sequence[Word]) -> Span:
-    if not 0 <= span.start < span.end <= len(words):
-        raise ValueError(
-            f"span {span.start}–{span.end} ({span.label}) lies outside its sentence of {len(words)} words"
-            if span.start < span.end
-            else f"span {span.start}–{span.end} ({span.label}) is empty"
-        )
-    return Span(words[span.start].start, words[span.end - 1].end, span.label)
+def _in_characters(spans: Iterable[tuple[int, int, str]], words: Sequence[Word]) -> tuple[Span, ...]:
+    """Spans of words as spans of characters."""
+    found = []
+    for start, end, label in spans:
+        if not 0 <= start < end <= len(words):
+            raise ValueError(_wrong_place(start, end, label, f"its sentence of {len(words)} words"))
+        found.append(Span(words[start].start, words[end - 1].end, label))
+    return tuple(found)
 
 
 def _checked(spans: Iterable[Span], text: str) -> tuple[Span, ...]:
+    """Spans in order, each once."""
     spans = tuple(spans)
-    for span in spans:
-        if not 0 <= span.start < span.end <= len(text):
-            raise ValueError(
-                f"span {span.start}–{span.end} ({span.label}) lies outside its text of {len(text)} characters"
-                if span.start < span.end
-                else f"span {span.start}–{span.end} ({span.label}) is empty"
-            )
-        if not span.label:
-            raise ValueError(f"span {span.start}–{span.end} has an empty label")
+    for start, end, label in spans:
+        if not 0 <= start < end <= len(text):
+            raise ValueError(_wrong_place(start, end, label, f"its text of {len(text)} characters"))
+        if not label:
+            raise ValueError(f"span {start}–{end} has an empty label")
     return spans if len(spans) < 2 else tuple(sorted(set(spans)))
 
 
+def _wrong_place(start: int, end: int, label: str, where: str) -> str:
+    return f"span {start}–{end} ({label}) " + (f"lies outside {where}" if start < end else "is empty")
+
+
 def _check_words(words: Sequence[Word], text: str) -> None:
+    if not words:
+        return
+    starts, ends = zip(*words, strict=True)
+    if starts[0] >= 0 and ends[-1] <= len(text) and all(map(lt, starts, ends)) and all(map(le, ends, starts[1:])):
+        return
     position = 0
-    for i, (start, end) in enumerate(words):
+    for number, (start, end) in enumerate(words, 1):
         if start == end:
-            raise ValueError(f"word {i + 1} is empty")
+            raise ValueError(f"word {number} is empty")
         if not position <= start < end <= len(text):
-            raise ValueError(f"word {i + 1} at {start}–{end} is outside the text or overlaps the word before it")
+            raise ValueError(f"word {number} at {start}–{end} is outside the text or overlaps the word before it")
         position = end

@@ -200,10 +200,6 @@ def _groups(text: str, known: set[str] | None) -> Callable[[Span], tuple[str, ..
     )
 
 
-_BITS = 48
-"""Room for one count in a packed integer."""
-
-
 def _intervals(
     documents: list[tuple[int, ...]], resamples: int, confidence: float, seed: int
 ) -> dict[str, dict[str, Interval]]:
@@ -211,13 +207,14 @@ def _intervals(
 
     The nine counts of a document are packed into one integer, so that a resample is a single sum.
     """
-    packed = [sum(count << (_BITS * i) for i, count in enumerate(counts)) for counts in documents]
+    bits = (len(documents) * max(map(max, documents))).bit_length() or 1
+    packed = [sum(count << (bits * i) for i, count in enumerate(counts)) for counts in documents]
     generator = random.Random(seed)
-    mask = (1 << _BITS) - 1
+    mask = (1 << bits) - 1
     samples: list[list[int]] = []
     for _ in range(resamples):
         drawn = sum(generator.choices(packed, k=len(packed)))
-        samples.append([(drawn >> (_BITS * i)) & mask for i in range(9)])
+        samples.append([(drawn >> (bits * i)) & mask for i in range(9)])
 
     def interval(values: list[float]) -> Interval:
         values.sort()

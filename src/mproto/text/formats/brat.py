@@ -73,8 +73,8 @@ def write(documents: Iterable[Document], target: Target) -> None:
             offsets = ";".join(f"{first} {last}" for first, last in pieces)
             surface = " ".join(document.text[first:last] for first, last in pieces)
             lines.append(f"T{i}\t{label} {offsets}\t{surface}\n")
-        (folder / f"{name}.txt").write_bytes(document.text.encode())
-        (folder / f"{name}.ann").write_bytes("".join(lines).encode())
+        folder.write(f"{name}.txt", document.text.encode())
+        folder.write(f"{name}.ann", "".join(lines).encode())
 
 
 def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:

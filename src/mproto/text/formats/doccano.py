@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mproto.errors import InputError
 from mproto.text.document import Document, Span
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
-from mproto.text.formats.fields import expect, span_of, take, take_id, with_id
+from mproto.text.formats.fields import edges_and_label, expect, take, take_id, with_id
 from mproto.text.formats.records import dump_json, read_json_lines, shorten
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
 
 def _span(item: object) -> Span:
     if isinstance(item, dict):
-        return span_of(item, "start_offset", "end_offset")
+        return Span(*edges_and_label(item, "start_offset", "end_offset"))
     if not isinstance(item, list) or len(item) != 3:
         raise InputError(f"label {shorten(item)} is not [start, end, label]", hint="correct it")
     return Span(expect(item[0], int, "a start"), expect(item[1], int, "an end"), expect(item[2], str, "a label"))

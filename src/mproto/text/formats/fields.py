@@ -46,13 +46,23 @@ def take_id(record: Mapping[str, Any], key: str = "id") -> str:
     return "" if value is None else value if isinstance(value, str) else shorten(value)
 
 
-def span_of(record: Mapping[str, Any], start: str = "start", end: str = "end", label: str = "label") -> Span:
-    return Span(take(record, start, int), take(record, end, int), take(record, label, str))
+def edges_and_label(
+    record: object, start: str = "start", end: str = "end", label: str = "label"
+) -> tuple[int, int, str]:
+    """What a span is made of, from an object."""
+    if not isinstance(record, dict):
+        raise InputError(f"a span is {shorten(record)}, and must be an object", hint="correct the value")
+    first, last, name = record.get(start), record.get(end), record.get(label)
+    if (
+        type(first) is int and type(last) is int and type(name) is str
+    ):  # the common case, and most of the work of reading
+        return first, last, name
+    return take(record, start, int), take(record, end, int), take(record, label, str)
 
 
-def spans_of(records: Sequence[Any], what: str = "a span") -> tuple[Span, ...]:
+def spans_of(records: Sequence[Any]) -> tuple[Span, ...]:
     """Spans written as objects with `start`, `end` and `label`."""
-    return tuple(span_of(expect(record, dict, what)) for record in records)
+    return tuple(Span(*edges_and_label(record)) for record in records)
 
 
 def span_records(spans: Sequence[Span]) -> list[dict[str, Any]]:

@@ -74,9 +74,9 @@ def _drop(document: Document, keeps: Keeps, notes: Notes) -> Document:
     if meta and Keeps.META not in keeps:
         notes.count("documents lost their metadata")
         meta = NO_META
-    if (spans, gold, id_, meta) == (document.spans, document.gold, document.id, document.meta):
+    if spans is document.spans and gold is document.gold and id_ == document.id and meta is document.meta:
         return document
-    return replace(document, spans=spans, gold=gold, id=id_, meta=meta)
+    return Document(document.text, spans, document.given_words, id_, gold, meta)
 
 
 def _align(document: Document, notes: Notes) -> Document:
@@ -105,7 +105,7 @@ def _fit_text(document: Document, keeps: Keeps, notes: Notes) -> Document:
         return document
     if document.given_words != split_words(document.text):
         notes.count("documents lost how they were split into words")
-    return replace(document, given_words=None)
+    return Document(document.text, document.spans, None, document.id, document.gold, document.meta)
 
 
 def _fit_words(document: Document, keeps: Keeps, notes: Notes) -> Document:

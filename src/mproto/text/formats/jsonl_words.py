@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mproto.text.document import Document, WordSpan
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
-from mproto.text.formats.fields import expect, span_of, take, take_id, take_words, with_id
+from mproto.text.formats.fields import edges_and_label, expect, take, take_id, take_words, with_id
 from mproto.text.formats.records import dump_json, read_json_lines
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def parse(record: dict[str, Any]) -> Document:
 
 
 def _spans(records: Sequence[Any]) -> list[WordSpan]:
-    return [WordSpan(*span_of(expect(record, dict, "an entity"), label="type")) for record in records]
+    return [WordSpan(*edges_and_label(record, label="type")) for record in records]
 
 
 def _records(spans: Sequence[WordSpan]) -> list[dict[str, Any]]:

@@ -56,7 +56,7 @@ def document_id(source: Source, path: Path) -> str:
 def write(documents: Iterable[Document], target: Target) -> None:
     folder = target.outputs.folder(target.path, (".txt",))
     for name, document in file_names(documents, target.notes):
-        (folder / f"{name}.txt").write_bytes(document.text.encode())
+        folder.write(f"{name}.txt", document.text.encode())
 
 
 def sniff(head: Head) -> bool:
