@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GZIP_MAGIC = b"\x1f\x8b"
-HEAD_BYTES = 64 * 1024
+HEAD_BYTES = 1 << 20
 """How much of a file is looked at to tell its format."""
+PIPE_HEAD_BYTES = 1 << 16
+"""The same for pipes, which may be slow."""
 
 _ENCODING_HINT = "save the file as UTF-8 (for example with iconv -f WINDOWS-1252 -t UTF-8)"
 
 
 class Source:
-    """One input: a file, gzipped or not, a folder, or `-` for standard input.
+    """One input: a file, gzipped or not, a folder, a pipe, or `-` for standard input.
 
     Args:
         path: where it is.
@@ -39,7 +41,7 @@ class Source:
         self.path = Path(path)
         self.notes = notes or Notes()
         self._on_bytes = on_bytes
-        self._stdin: io.BufferedReader | None = None
+        self._pipe: _Pipe | None = None
 
     @property
     def is_stdin(self) -> bool:
@@ -48,6 +50,11 @@ class Source:
     @property
     def is_folder(self) -> bool:
         return not self.is_stdin and self.path.is_dir()
+
+    @property
+    def is_pipe(self) -> bool:
+        """Whether it can be read only once: standard input, a named pipe, a process substitution."""
+        return self.is_stdin or (self.path.exists() and not self.path.is_file() and not self.path.is_dir())
 
     @property
     def suffix(self) -> str:
@@ -64,16 +71,15 @@ class Source:
 
     def open(self) -> IO[bytes]:
         """The bytes of the file, decompressed where they are gzipped (told by content, not by name)."""
-        raw = self._open_raw()
-        if raw.peek(2)[:2] == GZIP_MAGIC:
+        raw = io.BufferedReader(self._open_raw(), 1 << 16)
+        if self.guard(lambda: raw.peek(2))[:2] == GZIP_MAGIC:
             return cast("IO[bytes]", _Gunzipped(raw))
         return raw
 
-    def _open_raw(self) -> io.BufferedReader:
-        if self.is_stdin:
-            if self._stdin is None:
-                self._stdin = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer), HEAD_BYTES)
-            return self._stdin
+    def _open_raw(self) -> io.RawIOBase:
+        if self.is_pipe:
+            self._pipe = self._pipe or _Pipe(sys.stdin.buffer if self.is_stdin else self.path.open("rb", buffering=0))
+            return self._pipe
         if self.path.is_dir():
             raise self.error("is a folder where a file is expected", hint="name one of the files in it")
         try:
@@ -81,18 +87,19 @@ class Source:
         except FileNotFoundError:
             raise self.error("no such file or folder", hint="check the path") from None
         except OSError as error:
-            raise self.error(f"cannot be read ({error.strerror})", hint="check its permissions") from None
-        return io.BufferedReader(_Counted(file, self._on_bytes) if self._on_bytes else file, 1 << 16)
+            raise self.error(f"cannot be read ({error.strerror})", hint="check the path and its permissions") from None
+        return _Counted(file, self._on_bytes) if self._on_bytes else file
 
     def head(self) -> bytes:
         """The first bytes, decompressed and without a byte order mark; nothing is consumed."""
-        if self.is_stdin:
-            data = self._open_raw().peek(HEAD_BYTES)
+        if self.is_pipe:
+            self._open_raw()
+            data = cast("_Pipe", self._pipe).head
             if data[:2] == GZIP_MAGIC:
-                data = zlib.decompressobj(wbits=31).decompress(data)
+                data = self.guard(lambda: zlib.decompressobj(wbits=31).decompress(data))
         else:
             with Source(self.path).open() as stream:
-                data = self._guard(lambda: stream.read(HEAD_BYTES))
+                data = self.guard(lambda: stream.read(HEAD_BYTES))
         if not data:
             raise self.error("the file is empty", hint="check that it was written completely")
         return self._without_mark(data)
@@ -102,7 +109,7 @@ class Source:
         with self.open() as stream:
             number = 0
             lines = iter(stream)
-            while (line := self._guard(lambda: next(lines, None))) is not None:
+            while (line := self.guard(lambda: next(lines, None))) is not None:
                 number += 1
                 if number == 1:
                     line = self._without_mark(line)
@@ -131,7 +138,7 @@ class Source:
     def text(self) -> str:
         """The whole file, for formats of one document a file, just as it is but for a byte order mark."""
         with self.open() as stream:
-            data = self._without_mark(self._guard(stream.read))
+            data = self._without_mark(self.guard(stream.read))
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -145,17 +152,42 @@ class Source:
             raise self.error("is UTF-16, not UTF-8", 1, "convert it first: iconv -f UTF-16 -t UTF-8")
         return data.removeprefix(codecs.BOM_UTF8)
 
-    def _guard(self, read: Callable[[], T]) -> T:
+    def guard(self, read: Callable[[], T]) -> T:
+        """What a read gives; a file that is damaged or cannot be read is an error for people."""
         try:
             return read()
         except (EOFError, OSError, zlib.error) as error:
             raise self.error(f"is damaged or cut short ({error})", hint="copy or download it again") from None
 
 
+class _Pipe(io.RawIOBase):
+    """A stream that can be read only once, whose beginning is kept so that it can be looked at first."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        parts: list[bytes] = []
+        while sum(map(len, parts)) < PIPE_HEAD_BYTES and (part := stream.read(PIPE_HEAD_BYTES)):
+            parts.append(part)
+        self.head = self._ahead = b"".join(parts)
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
+        chunk = self._ahead[: len(buffer)] or self._stream.read(len(buffer)) or b""
+        self._ahead = self._ahead[len(chunk) :]
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+
 class _Gunzipped(gzip.GzipFile):
     """What a gzipped file holds; closing it closes the file."""
 
-    def __init__(self, raw: io.BufferedReader) -> None:
+    def __init__(self, raw: IO[bytes]) -> None:
         super().__init__(fileobj=raw, mode="rb")
         self._raw = raw
 

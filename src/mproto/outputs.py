@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from mproto.errors import InputError, MprotoError
 
@@ -16,11 +16,20 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+STDOUT = "-"
+
+
+class _Staged(NamedTuple):
+    temporary: Path
+    path: Path
+    replace: bool
+
 
 class Outputs:
     """The files of one piece of work: they appear together when the block ends, or not at all when it fails.
 
-    Everything is written beside its destination under a temporary name and renamed at the end. `-` is standard output.
+    Everything is written beside its destination under a temporary name and moved there at the end. Devices and pipes are
+    written straight away, and so is `-`, standard output.
 
     Args:
         force: replace what exists.
@@ -28,7 +37,8 @@ class Outputs:
 
     def __init__(self, *, force: bool = False) -> None:
         self.force = force
-        self._staged: list[tuple[Path, Path]] = []
+        self._staged: list[_Staged] = []
+        self._discarded: list[Path] = []
         self._open: list[IO[bytes]] = []
 
     def __enter__(self) -> Self:
@@ -37,65 +47,69 @@ class Outputs:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        path = None
         try:
             for stream in self._open:
                 stream.close()
             if kind is None:
-                for temporary, path in self._staged:
-                    _put_in_place(temporary, path)
+                for temporary, path, replace in self._staged:
+                    _put_in_place(temporary, path, replace=replace)
+                for path in self._discarded:
+                    path.unlink(missing_ok=True)
+        except FileExistsError:
+            raise InputError("exists already: somebody else has just written it", path=path) from None
         except OSError as failure:
-            raise MprotoError(f"cannot write {failure.filename}: {failure.strerror}") from failure
+            if kind is None:
+                raise MprotoError(f"cannot write {path or failure.filename or ''}: {failure.strerror}") from failure
         finally:
-            for temporary, _ in self._staged:
+            for temporary, _, _ in self._staged:
                 _remove(temporary)
 
-    def open(self, path: Path | str) -> IO[bytes]:
-        """A new file, open for writing bytes; gzipped where its name ends in `.gz`."""
+    def open(self, path: Path | str, *, replace: bool | None = None) -> IO[bytes]:
+        """A new file, open for writing bytes; gzipped where its name ends in `.gz`. `replace` overrides `force`."""
         path = Path(path)
-        if str(path) == "-":
+        if str(path) == STDOUT:
             return sys.stdout.buffer
-        self._check(path, "file")
+        replace = self.force if replace is None else replace
+        path = _real(path)
+        _check(path, "file", replace=replace)
+        stream: IO[bytes]
         try:
-            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+            if path.exists() and not path.is_file():
+                stream = path.open("wb")
+            else:
+                handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".partial", dir=path.parent)
+                self._staged.append(_Staged(Path(name), path, replace))
+                Path(name).chmod(0o666 & ~_umask())
+                stream = os.fdopen(handle, "wb", buffering=1 << 16)
         except OSError as error:
-            raise InputError(f"cannot write here ({error.strerror})", path=path, hint="choose another output") from None
-        Path(name).chmod(0o666 & ~_umask())
-        self._staged.append((Path(name), path))
-        stream: IO[bytes] = os.fdopen(handle, "wb", buffering=1 << 16)
+            raise _cannot_write(path, error) from None
         self._open.append(stream)
         if path.suffix == ".gz":
             stream = cast("IO[bytes]", gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0))
             self._open.insert(0, stream)  # closed before the file below it
         return stream
 
+    def discard(self, path: Path) -> None:
+        """A file of an older output that the new one does not have; it goes when the new one comes."""
+        if path.exists():
+            _check(path, "file", replace=self.force)
+            self._discarded.append(path)
+
     def folder(self, path: Path | str, replaceable: tuple[str, ...]) -> Folder:
         """A new folder to write files into. An old one is replaced only if all it holds are files with these suffixes."""
         path = Path(path)
-        if str(path) == "-":
+        if str(path) == STDOUT:
             raise InputError("this format is a folder and cannot go to standard output", hint="name a folder")
-        self._check(path, "folder", replaceable)
+        path = _real(path)
+        _check(path, "folder", replace=self.force, replaceable=replaceable)
         try:
-            temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+            temporary = Path(tempfile.mkdtemp(prefix=f".{path.name[:100]}.", suffix=".partial", dir=path.parent))
+            temporary.chmod(0o777 & ~_umask())
         except OSError as error:
-            raise InputError(f"cannot write here ({error.strerror})", path=path, hint="choose another output") from None
-        temporary.chmod(0o777 & ~_umask())
-        self._staged.append((temporary, path))
+            raise _cannot_write(path, error) from None
+        self._staged.append(_Staged(temporary, path, self.force))
         return Folder(temporary)
-
-    def _check(self, path: Path, kind: str, replaceable: tuple[str, ...] = ()) -> None:
-        if not path.parent.is_dir():
-            raise InputError(f"the folder {path.parent} does not exist", path=path, hint="create it first")
-        if not path.exists():
-            return
-        if path.is_dir() != (kind == "folder"):
-            there = "a folder" if path.is_dir() else "a file"
-            raise InputError(f"is {there}, and a {kind} is to be written", path=path, hint="choose another output")
-        if not self.force:
-            raise InputError("exists already", path=path, hint="choose another output or pass --force")
-        if path.is_dir() and (other := next((f for f in path.iterdir() if f.suffix not in replaceable), None)):
-            raise InputError(
-                f"holds {other.name}, which this command did not write", path=path, hint="choose another output"
-            )
 
 
 class Folder:
@@ -114,14 +128,52 @@ class Folder:
             os.close(handle)
 
 
-def _put_in_place(temporary: Path, path: Path) -> None:
+def _real(path: Path) -> Path:
+    """The file that a link points to: links are followed, not replaced."""
+    try:
+        return path.resolve() if path.is_symlink() else path
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+
+
+def _check(path: Path, kind: str, *, replace: bool, replaceable: tuple[str, ...] = ()) -> None:
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist", path=path, hint="create it first")
+    if not path.exists():
+        return
+    if path.is_dir() != (kind == "folder"):
+        found = "a folder" if path.is_dir() else "a file"
+        raise InputError(f"is {found}, and a {kind} is to be written", path=path, hint="choose another output")
+    if path.is_file() or path.is_dir():
+        if not replace:
+            raise InputError("exists already", path=path, hint="choose another output or pass --force")
+        if path.is_dir() and (other := next((f for f in path.iterdir() if f.suffix not in replaceable), None)):
+            raise InputError(
+                f"holds {other.name}, which this command did not write", path=path, hint="choose another output"
+            )
+
+
+def _cannot_write(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot be written ({error.strerror})", path=path, hint="choose another output")
+
+
+def _put_in_place(temporary: Path, path: Path, *, replace: bool) -> None:
     if path.is_dir():
-        old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
+        if not replace:
+            raise FileExistsError
+        old = Path(tempfile.mkdtemp(prefix=f".{path.name[:100]}.", suffix=".old", dir=path.parent))
         path.rename(old / path.name)
         temporary.rename(path)
         shutil.rmtree(old)
-    else:
+    elif replace or temporary.is_dir():
         temporary.replace(path)
+    else:
+        try:
+            os.link(temporary, path)  # fails where a file has come to be there meanwhile
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            temporary.replace(path)
 
 
 def _remove(temporary: Path) -> None:

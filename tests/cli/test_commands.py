@@ -50,6 +50,7 @@ def corpus(tmp_path: Path) -> Path:
     for name in ("gold.jsonl", "predicted.jsonl"):
         (tmp_path / name).write_bytes((demo.FOLDER / "test.jsonl").read_bytes())
     (tmp_path / "terms").symlink_to(demo.GAZETTEER)
+    (tmp_path / "corpus.txt").write_bytes((demo.FOLDER / "train.txt").read_bytes())
     (tmp_path / "corpus.conll").write_text("Aspirin B-Chemical\nhelps O\n\n")
     return tmp_path
 

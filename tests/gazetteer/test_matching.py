@@ -1,76 +1,280 @@
+"""The automaton, the trie and a brute-force matcher agree; options do what they say."""
+
 from __future__ import annotations
 
+import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mproto import Document, Entry, Gazetteer, Span, annotate
 from mproto.errors import InputError
-from mproto.gazetteer.trie import Trie
+from mproto.gazetteer import Matcher, MatchOptions, automaton, cache
+from mproto.gazetteer.automaton import DoubleArray, Trie, mark
+from mproto.gazetteer.forms import forms, keeps_case, normalise
+from mproto.gazetteer.matcher import compile_patterns
 
-WORDS = st.sampled_from(["heart", "Heart", "attack", "MS", "ms", "of", "the", "gold"])
+WORDS = st.sampled_from(
+    [
+        "heart",
+        "Heart",
+        "HEART",
+        "attack",
+        "MS",
+        "ms",
+        "of",
+        "IL-2",
+        "il-2",
+        "5-HT3",
+        "straße",
+        "STRASSE",
+        "é",
+        "e\u0301",
+        "ﬁn",
+        "fin",
+        "中",
+        "👍🏽",
+        "'s",
+        "(",
+        "İ",
+        "ǅ",
+    ]
+)
 SURFACES = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
+OPTIONS = st.builds(
+    MatchOptions,
+    case=st.sampled_from(["smart", "sensitive", "insensitive"]),
+    normalise=st.sampled_from(["NFC", "NFKC", "none"]),
+    plurals=st.booleans(),
+    hyphens=st.booleans(),
+    min_length=st.integers(1, 4),
+    stop=st.frozensets(SURFACES, max_size=1),
+)
+ENTRIES = st.lists(
+    st.builds(Entry, SURFACES, st.sampled_from(["A", "B"]), case_sensitive=st.sampled_from([None, None, True, False])),
+    max_size=6,
+)
 
 
-def brute_force(words: list[str], surfaces: set[str]) -> list[tuple[int, int]]:
-    def matches(surface: str, found: list[str]) -> bool:
-        if len(surface) <= 3 or surface.isupper():
-            return surface.split() == found
-        return surface.casefold().split() == [word.casefold() for word in found]
+def brute_force(words: list[str], entries: list[Entry], options: MatchOptions) -> list[tuple[int, int, set[Entry]]]:
+    """At each place the longest run of words that is a form of an entry, its case too where that matters."""
+    stop = {normalise(term, options.normalise).casefold() for term in options.stop}
+    allowed = [e for e in entries if len(e.surface) >= options.min_length and e.surface.casefold() not in stop]
 
-    spans, position = [], 0
+    def fits(entry: Entry, found: list[str]) -> bool:
+        key = tuple(normalise(mark(found).casefold(), options.normalise)[1:-1].split("\x02\x01"))
+        if keeps_case(entry, options):
+            exact = normalise("".join(found), options.normalise)
+            plain = MatchOptions(normalise=options.normalise)
+            return key in forms(entry.surface, plain) and exact == "".join(
+                normalise(entry.surface, options.normalise).split()
+            )
+        return key in forms(entry.surface, options)
+
+    matches, position = [], 0
     while position < len(words):
-        ends = [
-            end
-            for end in range(len(words), position, -1)
-            if any(matches(surface, words[position:end]) for surface in surfaces)
+        for end in range(len(words), position, -1):
+            if fitting := {entry for entry in allowed if fits(entry, words[position:end])}:
+                matches.append((position, end, fitting))
+                position = end
+                break
+        else:
+            position += 1
+    return matches
+
+
+@settings(max_examples=2000)
+@given(ENTRIES, st.lists(WORDS, max_size=12), OPTIONS)
+def test_matcher_against_brute_force(entries: list[Entry], words: list[str], options: MatchOptions) -> None:
+    found = Matcher(Gazetteer(tuple(entries)), options).matches(words)
+    assert [(m.start, m.end, set(m.entries)) for m in found] == brute_force(words, entries, options)
+
+
+ANY_WORD = st.text(min_size=1, max_size=4).filter(lambda word: not set(word) & {"\x01", "\x02"}) | st.text(
+    "ab", min_size=1, max_size=3
+)
+
+
+@settings(max_examples=2000)
+@given(
+    st.lists(st.lists(ANY_WORD, min_size=1, max_size=3), min_size=1, max_size=6),
+    st.lists(ANY_WORD, max_size=12),
+    st.data(),
+)
+def test_automaton_and_trie_agree(patterns: list[list[str]], words: list[str], data: st.DataObject) -> None:
+    for pattern in patterns:  # make hits likely: some patterns stand in the text
+        if data.draw(st.booleans()):
+            place = data.draw(st.integers(0, len(words)))
+            words = [*words[:place], *pattern, *words[place:]]
+    if not words or any("\ud800" <= char <= "\udfff" for word in [*words, *chain(*patterns)] for char in word):
+        return
+    marked = list(dict.fromkeys(map(mark, patterns)))
+    assert DoubleArray.build(marked).find(mark(words)) == Trie(marked).find(mark(words))
+
+
+def test_the_trie_steps_in_without_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "daachorse", None)
+    matcher = Matcher(Gazetteer((Entry("heart attack", "X"),)))
+    assert isinstance(matcher._automaton, Trie)
+    assert [m[:2] for m in matcher.matches(["a", "Heart", "attack"])] == [(1, 3)]
+
+
+def spans(text: str, *entries: tuple[str, str], **options: object) -> list[tuple[str, str]]:
+    gazetteer = Gazetteer(tuple(Entry(*entry) for entry in entries))
+    (document,) = annotate([text], gazetteer, options=MatchOptions(**options))  # type: ignore[arg-type]
+    return [(document.surface(span), span.label) for span in document.spans]
+
+
+class TestOptions:
+    def test_smart_case(self) -> None:
+        terms = (("MS", "D"), ("ice", "C"), ("aspirin", "C"), ("AIDS", "D"))
+        assert spans("MS ms Aspirin ASPIRIN ice Ice AIDS aids", *terms) == [
+            ("MS", "D"),
+            ("Aspirin", "C"),
+            ("ASPIRIN", "C"),
+            ("ice", "C"),
+            ("AIDS", "D"),
         ]
-        if ends:
-            spans.append((position, ends[0]))
-        position = ends[0] if ends else position + 1
-    return spans
 
+    def test_a_longer_term_in_the_wrong_case_gives_way_to_a_shorter_one(self) -> None:
+        terms = (("HEART OF MS", "A"), ("heart", "B"), ("of ms now", "C"))
+        assert spans("heart of ms now", *terms) == [("heart", "B"), ("of ms now", "C")]
+        assert spans("HEART OF MS now", *terms) == [("HEART OF MS", "A")]
 
-@given(st.sets(SURFACES, max_size=6), st.lists(WORDS, max_size=12))
-def test_longest_match_against_brute_force(surfaces: set[str], words: list[str]) -> None:
-    trie = Trie(Entry(surface, "X") for surface in surfaces)
-    assert [(match.start, match.end) for match in trie.matches(words)] == brute_force(words, surfaces)
+    def test_ambiguous_terms(self) -> None:
+        terms = (("lead", "Chemical"), ("lead", "Disease"), ("gold", "Chemical"))
+        assert spans("lead gold", *terms) == [("gold", "Chemical")]
+        assert spans("lead gold", *terms, ambiguous="first") == [("lead", "Chemical"), ("gold", "Chemical")]
+        assert spans("lead", *terms, ambiguous="keep-all") == [("lead", "Chemical"), ("lead", "Disease")]
+        assert spans("lead", *terms, priority=("Disease",)) == [("lead", "Disease")]
+        assert spans("lead", *terms, priority=("Other",)) == []
 
+    def test_an_ambiguous_term_hides_shorter_ones(self) -> None:
+        assert spans("lead pipe", ("lead pipe", "A"), ("lead pipe", "B"), ("lead", "C")) == []
 
-def test_offsets_types_and_ambiguity() -> None:
-    gazetteer = Gazetteer((Entry("lead", "Chemical"), Entry("lead", "Disease"), Entry("lead poisoning", "Disease")))
-    (document,) = annotate(["Lead poisoning from  lead."], gazetteer)
-    assert document.spans == (Span(0, 14, "Disease"),)
+    def test_plurals(self) -> None:
+        terms = (("headache", "D"), ("allergies", "D"), ("reflex", "D"), ("virus", "D"))
+        text = "headaches allergy reflexes virus viru"
+        assert [s for s, _ in spans(text, *terms, plurals=True)] == ["headaches", "allergy", "reflexes", "virus"]
+        assert [s for s, _ in spans(text, *terms)] == ["virus"]
 
+    def test_possessives_need_nothing(self) -> None:
+        assert spans("Aspirin's effect", ("aspirin", "C")) == [("Aspirin", "C")]
 
-def test_old_spans_are_replaced_and_the_rest_kept() -> None:
-    document = Document("gold", (Span(0, 4, "Y"),), id="7", meta={"a": 1})
-    (labelled,) = annotate([document], Gazetteer((Entry("gold", "X"),)))
-    assert (labelled.spans, labelled.id, labelled.meta) == ((Span(0, 4, "X"),), "7", {"a": 1})
+    def test_hyphens(self) -> None:
+        text = "beta-blocker, beta blocker and betablocker"
+        assert len(spans(text, ("beta-blocker", "C"), hyphens=True)) == 3
+        assert len(spans(text, ("beta blocker", "C"), hyphens=True)) == 2
+        assert len(spans(text, ("beta-blocker", "C"))) == 1
 
+    def test_unicode(self) -> None:
+        assert spans("cafe\u0301", ("café", "X")) == [("cafe\u0301", "X")]
+        assert spans("cafe\u0301", ("café", "X"), normalise="none") == []
+        assert spans("ﬁsh", ("fish", "X"), normalise="NFKC") == [("ﬁsh", "X")]
 
-def test_loading(tmp_path: Path) -> None:
-    (tmp_path / "A.txt").write_bytes(b"\xef\xbb\xbf gold \r\n\r\nzinc\r\n")
-    (tmp_path / "B.txt").write_text("gout\n")
-    gazetteer = Gazetteer.load(tmp_path)
-    assert [(e.surface, e.type, e.line) for e in gazetteer] == [("gold", "A", 1), ("zinc", "A", 3), ("gout", "B", 1)]
-    assert gazetteer.types == ("A", "B")
-    assert gazetteer.sizes == {"A": 2, "B": 1}
-    assert Gazetteer.load({"C": tmp_path / "A.txt"}).types == ("C",)
+    def test_length_and_stop_list(self) -> None:
+        assert spans("ab abc", ("ab", "X"), ("abc", "X"), min_length=3) == [("abc", "X")]
+        assert spans("Lead gold", ("lead", "X"), ("gold", "X"), stop=frozenset({"LEAD"})) == [("gold", "X")]
+
+    def test_boundaries_are_exact(self) -> None:
+        assert spans("aspirins paspirin aspirin-free", ("aspirin", "C")) == [("aspirin", "C")]
+
+    @pytest.mark.parametrize("wrong", [{"case": "x"}, {"ambiguous": "x"}, {"normalise": "x"}, {"min_length": 0}])
+    def test_wrong_options(self, wrong: dict[str, object]) -> None:
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            MatchOptions(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("content", "what"),
-    [(b"", "the file is empty"), (b"\n \n", "holds no term"), (b"a\x00b", "binary"), (b"\xff", "not UTF-8")],
+    "words",
+    [["Parkinson", "'", "s", "disease"], ["Parkinson's", "disease"], ["Parkinson", "'s", "disease"]],
 )
-def test_wrong_files(content: bytes, what: str, tmp_path: Path) -> None:
-    (tmp_path / "A.txt").write_bytes(content)
-    with pytest.raises(InputError, match=what):
-        Gazetteer.load(tmp_path)
+def test_terms_match_however_a_corpus_was_split(words: list[str]) -> None:
+    (document,) = annotate([Document.from_words(words)], Gazetteer((Entry("Parkinson's disease", "D"),)))
+    assert [(s.start, s.end) for s in document.word_spans] == [(0, len(words))]
 
 
-def test_an_empty_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no \.txt file"):
-        Gazetteer.load(tmp_path)
+def test_old_spans_become_gold() -> None:
+    document = Document("gold", (Span(0, 4, "Y"),), id="7", meta={"a": 1})
+    (labelled,) = annotate([document], Gazetteer((Entry("gold", "X"),)))
+    assert (labelled.spans, labelled.gold) == ((Span(0, 4, "X"),), (Span(0, 4, "Y"),))
+    assert (labelled.id, labelled.meta) == ("7", {"a": 1})
+    (again,) = annotate([labelled], Gazetteer((Entry("gold", "Z"),)))
+    assert (again.spans, again.gold) == ((Span(0, 4, "Z"),), (Span(0, 4, "Y"),))
+    assert labelled.word_spans[0].label == "X"
+    assert again.word_spans[0].label == "Z"
+
+
+def test_marks_inside_words_do_no_harm() -> None:
+    matcher = Matcher(Gazetteer((Entry("gold", "X"),)))
+    assert [m[:2] for m in matcher.matches(["a\x01b", "\x02", "gold", "\x01"])] == [(2, 3)]
+
+
+def test_unknown_policy() -> None:
+    with pytest.raises(InputError, match="no matching policy 'x'"):
+        list(annotate(["a"], Gazetteer(()), matching="x"))  # type: ignore[arg-type]
+
+
+def test_an_empty_gazetteer_and_empty_texts() -> None:
+    assert [d.spans for d in annotate(["", " ", "a"], Gazetteer(()))] == [(), (), ()]
+
+
+class TestCache:
+    GAZETTEER = Gazetteer(tuple(Entry(f"term{i} x", f"T{i % 3}") for i in range(30)))
+
+    @pytest.fixture(autouse=True)
+    def small_is_worth_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cache, "WORTH_IT", 10)
+
+    def test_loaded_and_built_are_the_same(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        words = [word for i in range(40) for word in (f"term{i}", "x", "y")]
+        built = Matcher(self.GAZETTEER, cache_folder=tmp_path).matches(words)
+        monkeypatch.setattr(automaton, "build", lambda patterns: pytest.fail("it was built again"))
+        assert Matcher(self.GAZETTEER, cache_folder=tmp_path).matches(words) == built
+        assert len(built) == 30
+        assert len(list(tmp_path.iterdir())) == 1
+
+    def test_other_content_and_options_have_other_places(self, tmp_path: Path) -> None:
+        other = Gazetteer((*self.GAZETTEER.entries[:-1], Entry("term29 x", "T9")))
+        for gazetteer, options in (
+            (self.GAZETTEER, MatchOptions()),
+            (other, MatchOptions()),
+            (self.GAZETTEER, MatchOptions(case="sensitive")),
+            (self.GAZETTEER, MatchOptions(stop=frozenset({"a"}))),
+        ):
+            Matcher(gazetteer, options, tmp_path)
+        assert len(list(tmp_path.iterdir())) == 4
+
+    @pytest.mark.parametrize(
+        ("name", "damage"),
+        [(name, damage) for name in ("automaton", "entries", "labels", "meta.json") for damage in ("cut", "gone")]
+        + [("automaton", "garbage"), ("meta.json", "garbage")],
+    )
+    def test_damage_only_costs_time(self, name: str, damage: str, tmp_path: Path) -> None:
+        Matcher(self.GAZETTEER, cache_folder=tmp_path)
+        file = next(tmp_path.iterdir()) / name
+        data = file.read_bytes()
+        if damage == "gone":
+            file.unlink()
+        else:
+            file.write_bytes(data[:-3] if damage == "cut" else b"x" * len(data))
+        assert [m[:2] for m in Matcher(self.GAZETTEER, cache_folder=tmp_path).matches(["term7", "x"])] == [(0, 2)]
+
+    def test_a_folder_that_cannot_be_written(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        assert Matcher(self.GAZETTEER, cache_folder=tmp_path / "file").matches(["term7", "x"])
+
+    def test_small_ones_are_not_kept(self, tmp_path: Path) -> None:
+        Matcher(Gazetteer((Entry("a", "X"),)), cache_folder=tmp_path)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_patterns_are_flat_and_complete() -> None:
+    gazetteer = Gazetteer((Entry("gold", "A"), Entry("Gold", "B"), Entry("IL-2", "A")))
+    marked, patterns = compile_patterns(gazetteer, MatchOptions())
+    assert len(marked) == len(patterns.ends) == len(patterns.labels)
+    assert patterns.ends[-1] == len(patterns.entries)
+    assert set(patterns.entries) == {0, 1, 2}

@@ -3,42 +3,62 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from mproto import __version__
-from mproto.cli import convert, demo, formats, score
+from mproto.cli import annotate, convert, demo, doctor, formats, score
 from mproto.errors import MprotoError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
-COMMANDS = (demo, convert, score, formats)
+COMMANDS = (demo, annotate, doctor, convert, score, formats)
 INTERRUPTED = 130
+STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0 done, 1 the work failed, 2 the input or the call is wrong."""
-    signal.signal(signal.SIGTERM, _stop)
+    for number in STOPS:
+        signal.signal(number, _stop)
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 (closed by the caller, and needed to the end)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a terminal that cannot show a character is no reason to fail
     parsed = _parser().parse_args(arguments)
     try:
         parsed.run(parsed)
         sys.stdout.flush()
-    except MprotoError as error:
+    except (MprotoError, OSError, KeyboardInterrupt) as error:
         if os.environ.get("MPROTO_DEBUG"):
             raise
-        sys.stderr.write(f"mproto {parsed.command}: {error}\n")
-        return error.exit_code
-    except KeyboardInterrupt:
-        sys.stderr.write(f"mproto {parsed.command}: stopped; no output was written\n")
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return INTERRUPTED
+        code, message = _explain(error)
+        if message:
+            sys.stderr.write(f"mproto {parsed.command}: {message}\n")
+        return code
     return 0
+
+
+def _explain(error: BaseException) -> tuple[int, str]:
+    """The exit code and the sentence for an error."""
+    if isinstance(error, MprotoError):
+        return error.exit_code, str(error)
+    if isinstance(error, OSError):
+        with suppress(OSError, ValueError):  # what is left in the buffer has nowhere to go
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # the reader of our output has seen enough
+            return INTERRUPTED, ""
+        return 1, f"{error.filename or 'output'}: {error.strerror}"
+    return INTERRUPTED, "stopped; no output was written"
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001

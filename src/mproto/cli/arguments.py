@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
 
-    from mproto.gazetteer import Gazetteer
+    from mproto.errors import Notes
+    from mproto.gazetteer import Gazetteer, MatchOptions
     from mproto.text.formats import Options
 
 
@@ -46,22 +47,75 @@ def options(parsed: argparse.Namespace) -> Options:
     )
 
 
-def add_gazetteer(parser: argparse.ArgumentParser, help: str) -> None:
-    parser.add_argument("--gazetteer", nargs="+", metavar="PATH|TYPE=FILE", default=[], help=help)
+def add_gazetteer(parser: argparse.ArgumentParser, help: str, *, required: bool = False) -> None:
+    group = parser.add_argument_group("gazetteer")
+    group.add_argument("--gazetteer", nargs="+", metavar="PATH|TYPE=FILE", default=[], required=required, help=help)
+    group.add_argument(
+        "--columns", metavar="A,B,…", default="", help="columns of a table without a header: term, type, …"
+    )
+    group.add_argument("--language", metavar="CODE", help="language of the labels to read from a SKOS vocabulary")
 
 
-def load_gazetteer(values: list[str]) -> Gazetteer:
-    """A folder of `TYPE.txt`, or any number of `TYPE=FILE`."""
+def load_gazetteer(parsed: argparse.Namespace, notes: Notes | None = None) -> Gazetteer:
+    """A file, a folder of `TYPE.txt`, or any number of `TYPE=FILE`."""
     from mproto.gazetteer import Gazetteer
 
-    if len(values) == 1 and "=" not in values[0]:
-        return Gazetteer.load(values[0])
-    files: dict[str, Any] = {}
-    for value in values:
-        type_, equals, file = value.partition("=")
-        if not equals or not type_ or not file:
-            raise InputError(
-                f"--gazetteer {value!r} is not TYPE=FILE", hint="give one folder, or TYPE=FILE for each type"
-            )
-        files[type_] = Path(file)
-    return Gazetteer.load(files)
+    values: list[str] = parsed.gazetteer
+    source: str | dict[str, list[Path | str]] = values[0]
+    if len(values) > 1 or "=" in values[0]:
+        source = {}
+        for value in values:
+            type_, equals, file = value.partition("=")
+            if not equals or not type_ or not file:
+                hint = "give one folder or file, or TYPE=FILE for each type"
+                raise InputError(f"--gazetteer {value!r} is not TYPE=FILE", hint=hint)
+            source.setdefault(type_, []).append(file)
+    columns = tuple(name.strip() for name in parsed.columns.split(",") if name.strip())
+    return Gazetteer.load(source, columns=columns, language=parsed.language, notes=notes)
+
+
+def add_matching(parser: argparse.ArgumentParser) -> None:
+    """How to match terms."""
+    group = parser.add_argument_group("matching")
+    group.add_argument(
+        "--matching", choices=("default", "paper"), default="default", help="paper: as for the paper's data sets"
+    )
+    group.add_argument("--fraction", type=float, metavar="P", help="use only the first P·n + 1 terms of each type")
+    group.add_argument(
+        "--case",
+        choices=("smart", "sensitive", "insensitive"),
+        default="smart",
+        help="smart: case matters for short terms and terms in capitals (default)",
+    )
+    group.add_argument("--normalise", choices=("NFC", "NFKC", "none"), default="NFC", help="Unicode normalisation")
+    group.add_argument("--plurals", action="store_true", help="match singular and plural forms too")
+    group.add_argument("--hyphens", action="store_true", help="match forms with and without hyphens too")
+    group.add_argument("--min-length", type=int, default=1, metavar="N", help="leave out shorter terms")
+    group.add_argument("--stop", type=Path, metavar="FILE", help="terms to leave out, one a line")
+    group.add_argument(
+        "--ambiguous",
+        choices=("drop", "first", "keep-all"),
+        default="drop",
+        help="terms of several types: no label (default), the first one's, all",
+    )
+    group.add_argument("--priority", metavar="A,B,…", default="", help="types that win where a term has several")
+    group.add_argument("--no-cache", action="store_true", help="do not keep the automaton of a large gazetteer on disk")
+
+
+def match_options(parsed: argparse.Namespace) -> MatchOptions:
+    from mproto.gazetteer import MatchOptions
+    from mproto.inputs import Source
+
+    if parsed.fraction is not None and not 0 < parsed.fraction <= 1:
+        raise InputError(f"--fraction {parsed.fraction} is not a share", hint="give a number above 0 and up to 1")
+    stop = [line.strip() for _, line in Source(parsed.stop).lines()] if parsed.stop else []
+    return MatchOptions(
+        case=parsed.case,
+        normalise=parsed.normalise,
+        plurals=parsed.plurals,
+        hyphens=parsed.hyphens,
+        min_length=parsed.min_length,
+        stop=frozenset(filter(None, stop)),
+        ambiguous=parsed.ambiguous,
+        priority=tuple(name.strip() for name in parsed.priority.split(",") if name.strip()),
+    )

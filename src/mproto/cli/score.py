@@ -43,7 +43,7 @@ def run(parsed: argparse.Namespace) -> None:
         Source(parsed.predicted, notes),
         format=parsed.read_format,
         options=options(parsed),
-        terms=load_gazetteer(parsed.gazetteer).surfaces if parsed.gazetteer else None,
+        terms=load_gazetteer(parsed).surfaces if parsed.gazetteer else None,
         bootstrap=parsed.bootstrap,
         seed=parsed.seed,
     )

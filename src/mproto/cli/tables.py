@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 def score_table(scores: Scores, title: str | None = None) -> Table:
     """Every part of the scores, in percent; fits 80 columns."""
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False, collapse_padding=True)
@@ -29,7 +30,7 @@ def score_table(scores: Scores, title: str | None = None) -> Table:
 
     add("all", scores.overall, "overall")
     for label, counts in scores.types.items():
-        add(f"  {label}", counts)
+        add(f"  {escape(label)}", counts)
     table.add_row("  mean of labels", *map(percent, scores.macro))
     add("boundaries (Loc.)", scores.loc, "loc")
     add("labels (Cls.)", scores.cls, "cls")

@@ -1,7 +1,9 @@
 """Terms, and the labels that they give a text."""
 
 from mproto.gazetteer.annotate import annotate
-from mproto.gazetteer.entries import Gazetteer
-from mproto.gazetteer.readers import Entry
+from mproto.gazetteer.entries import Entry, Gazetteer
+from mproto.gazetteer.matcher import Match, Matcher
+from mproto.gazetteer.options import MatchOptions
+from mproto.gazetteer.writers import write_gazetteer
 
-__all__ = ["Entry", "Gazetteer", "annotate"]
+__all__ = ["Entry", "Gazetteer", "Match", "MatchOptions", "Matcher", "annotate", "write_gazetteer"]

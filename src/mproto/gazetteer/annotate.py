@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Literal
 
-from mproto.gazetteer.trie import Trie
-from mproto.text.document import Document, Span
+from mproto.errors import InputError
+from mproto.gazetteer.matcher import Matcher
+from mproto.gazetteer.options import MatchOptions
+from mproto.gazetteer.paper import PaperMatcher
+from mproto.text.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from mproto.gazetteer.entries import Gazetteer
 
+Policy = Literal["default", "paper"]
+LOOKED_AT = 1000
 
-def annotate(texts: Iterable[str | Document], gazetteer: Gazetteer) -> Iterator[Document]:
-    """Documents whose spans are the gazetteer's terms: the longest match first, over all types at once.
 
-    A term that the gazetteer lists under more than one type says nothing about its type and gives no label. The spans that a
-    document had are replaced.
+def annotate(
+    texts: Iterable[str | Document],
+    gazetteer: Gazetteer,
+    *,
+    matching: Policy = "default",
+    options: MatchOptions = MatchOptions(),
+    cache_folder: Path | None = None,
+) -> Iterator[Document]:
+    """Documents whose spans are the gazetteer's terms.
+
+    Spans that documents had become their gold spans, unless they have gold spans already; nothing that trains looks at
+    those. Whether a corpus is labelled, so that a document without spans is one with nothing in it, is told from the first
+    thousand documents.
+
+    Args:
+        texts: texts, or documents.
+        gazetteer: the terms.
+        matching: `default` finds the longest match over all types at once; `paper` does what was done for the paper's data.
+        options: of the default policy.
+        cache_folder: where to keep the automaton of a large gazetteer between runs.
     """
-    trie = Trie(gazetteer)
-    for text in texts:
-        document = text if isinstance(text, Document) else Document(text)
-        words = document.words
-        spans = tuple(
-            Span(words[match.start].start, words[match.end - 1].end, match.entries[0].type)
-            for match in trie.matches(document.word_texts)
-            if len({entry.type for entry in match.entries}) == 1
-        )
-        yield replace(document, spans=spans)
+    if matching not in ("default", "paper"):
+        raise InputError(f"there is no matching policy {matching!r}", hint="choose default or paper")
+    matcher = PaperMatcher(gazetteer) if matching == "paper" else Matcher(gazetteer, options, cache_folder)
+    documents = (text if isinstance(text, Document) else Document(text) for text in texts)
+    first = list(islice(documents, LOOKED_AT))
+    labelled = any(document.spans or document.gold is not None for document in first)
+    for document in chain(first, documents):
+        gold = document.spans if document.gold is None and labelled else document.gold
+        yield document.with_spans(matcher.spans(document), gold)

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from mproto.gazetteer.readers import read_entries
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
-    from mproto.gazetteer.readers import Entry
+    from mproto.errors import Notes
+
+
+class Entry(NamedTuple):
+    """A term.
+
+    Attributes:
+        surface: how it is written.
+        type: what it is.
+        id: what the list calls it, where the list has ids; aliases share one.
+        case_sensitive: whether letter case matters; `None` leaves that to the matching options.
+        file, line: where it came from.
+    """
+
+    surface: str
+    type: str
+    id: str = ""
+    case_sensitive: bool | None = None
+    file: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -23,15 +42,36 @@ class Gazetteer:
     entries: tuple[Entry, ...]
 
     @classmethod
-    def load(cls, source: Mapping[str, Path | str] | Path | str) -> Self:
-        """A folder of `TYPE.txt` files, or a file for each type: `{"Chemical": "chemicals.txt"}`.
+    def load(
+        cls,
+        source: Mapping[str, Path | str | Sequence[Path | str]] | Path | str,
+        *,
+        columns: Sequence[str] = (),
+        language: str | None = None,
+        notes: Notes | None = None,
+    ) -> Self:
+        """Read a gazetteer from a file, a folder, or a file or several for each type: `{"Chemical": "chemicals.txt"}`.
+
+        Args:
+            source: see `docs/gazetteers.md` for the formats.
+            columns: what the columns of a table without a header are, say `("type", "term")`.
+            language: where labels have languages (SKOS), the one to read; labels without any are read too.
+            notes: where left-out rows are counted; without, the first wrong row is an error.
 
         Raises:
-            InputError: a file is missing, not UTF-8, or holds no term.
+            InputError: a file is missing, not UTF-8, holds no term, or cannot be understood without a guess.
         """
-        if isinstance(source, (str, Path)):
-            return cls(tuple(read_entries(Path(source))))
-        return cls(tuple(entry for type_, path in source.items() for entry in read_entries(Path(path), type_)))
+        from mproto.gazetteer.readers import read_entries
+
+        named = {None: source} if isinstance(source, (str, Path)) else source
+        return cls(
+            tuple(
+                entry
+                for type_, paths in named.items()
+                for path in ([paths] if isinstance(paths, (str, Path)) else paths)
+                for entry in read_entries(Path(path), type_, columns=tuple(columns), language=language, notes=notes)
+            )
+        )
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -52,3 +92,26 @@ class Gazetteer:
     @property
     def surfaces(self) -> set[str]:
         return {entry.surface for entry in self.entries}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes when a surface, a type, a case mark or their order does; not with files and lines."""
+        columns: Iterable[Callable[[Entry], str]] = (
+            lambda e: e.surface,
+            lambda e: e.type,
+            lambda e: str(e.case_sensitive),
+        )
+        digest = hashlib.sha256()
+        for column in columns:
+            digest.update("\n".join(map(column, self.entries)).encode("utf-8", "surrogatepass") + b"\0")
+        return digest.hexdigest()
+
+    def head(self, fraction: float) -> Self:
+        """The first `int(fraction · n) + 1` entries of each type, which is how the paper makes smaller dictionaries."""
+        left = {type_: int(fraction * size) + 1 for type_, size in self.sizes.items()}
+        kept = []
+        for entry in self.entries:
+            left[entry.type] -= 1
+            if left[entry.type] >= 0:
+                kept.append(entry)
+        return replace(self, entries=tuple(kept))

@@ -3,7 +3,7 @@
 from mproto.text.convert import Converted, convert
 from mproto.text.document import Document, Span, WordSpan
 from mproto.text.formats import Options, detect, formats, read_documents, write_documents
-from mproto.text.scoring import Counts, Scores, score
+from mproto.text.scoring import Counts, Scorer, Scores, score
 from mproto.text.words import Word, split_words
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Counts",
     "Document",
     "Options",
+    "Scorer",
     "Scores",
     "Span",
     "Word",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mproto.errors import InputError
 from mproto.inputs import Source
-from mproto.text.formats.base import Options
+from mproto.text.formats.base import Format, Options
 from mproto.text.formats.registry import detect, format_for_output, get_format, write_documents
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def convert(
     *,
     read_format: str | None = None,
     write_format: str | None = None,
-    options: Options = Options(),  # noqa: B008
+    options: Options = Options(),
     force: bool = False,
 ) -> Converted:
     """Read documents in one format and write them in another, streaming.
@@ -52,23 +52,35 @@ def convert(
     source = source if isinstance(source, Source) else Source(source)
     reader = get_format(read_format) if read_format else detect(source)
     writer = get_format(write_format) if write_format else format_for_output(output, reader)
-    if not source.is_stdin and Path(output).exists() and source.path.samefile(output):
-        raise source.error("is both input and output", hint="choose another output")
-    spans = 0
+    check_apart(source, Path(output), writer)
 
     def documents() -> Iterator[Document]:
-        nonlocal spans
         found = 0
         for document in reader.read(source, options):
             found += 1
-            spans += len(document.spans)
             yield document
         if not found:
             what = f"holds no document that is right ({source.notes.rejected} are wrong)"
             raise source.error(what if source.notes.rejected else "holds no document", hint="check the file")
 
     try:
-        count = write_documents(documents(), output, writer, options, force=force, notes=source.notes)
+        written = write_documents(documents(), output, writer, options, force=force, notes=source.notes)
     except InputError as error:
         raise error.at(source.path) from None
-    return Converted(count, spans, reader.name, writer.name, source.notes)
+    return Converted(written.documents, written.spans, reader.name, writer.name, source.notes)
+
+
+def check_apart(source: Source, output: Path, writer: Format) -> None:
+    """Refuse an output that is the input, or a folder around it.
+
+    Raises:
+        InputError: writing would destroy what is being read.
+    """
+    try:
+        if source.is_pipe or not output.exists():
+            return
+    except OSError:  # it cannot be, and whoever opens it will say why
+        return
+    place, target = source.path.resolve(), output.resolve()
+    if place == target or (writer.is_folder and target in place.parents):
+        raise source.error("is both input and output, or lies in it", hint="choose another output")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from operator import le, lt
+from operator import itemgetter, le, lt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,8 @@ from mproto.text.words import Word, split_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Self
+
+_START, _END = itemgetter(0), itemgetter(1)
 
 NO_META: Mapping[str, Any] = MappingProxyType({})
 
@@ -78,19 +81,32 @@ class Document:
             end = position + len(word)
             offsets.append(Word(position, end))
             position = end + 1
-        return cls(
+        if "" in words:
+            raise ValueError(f"word {words.index('') + 1} is empty")
+        return cls._trusted(
             text=" ".join(words),
-            spans=_in_characters(spans, offsets),
+            spans=_in_order(_in_characters(spans, offsets)),
             given_words=tuple(offsets),
             id=id,
-            gold=None if gold is None else _in_characters(gold, offsets),
+            gold=None if gold is None else _in_order(_in_characters(gold, offsets)),
             meta=meta,
         )
 
-    @cached_property
+    @classmethod
+    def _trusted(cls, **fields: Any) -> Self:
+        """A document of fields that are known to be right."""
+        document = object.__new__(cls)
+        vars(document).update(fields)
+        return document
+
+    @property
     def words(self) -> tuple[Word, ...]:
         """Word offsets: the given ones, else those of the word splitter."""
-        return split_words(self.text) if self.given_words is None else self.given_words
+        return self._own_words if self.given_words is None else self.given_words
+
+    @cached_property
+    def _own_words(self) -> tuple[Word, ...]:
+        return split_words(self.text)
 
     @property
     def word_texts(self) -> list[str]:
@@ -111,29 +127,33 @@ class Document:
         return None if self.gold is None else self._in_words(self.gold)
 
     def _in_words(self, spans: Sequence[Span]) -> tuple[WordSpan, ...]:
-        if not spans:
-            return ()
-        starts = {word.start: i for i, word in enumerate(self.words)}
-        ends = {word.end: i + 1 for i, word in enumerate(self.words)}
-        found: set[WordSpan] = set()
-        for start, end, label in spans:
-            first, last = starts.get(start), ends.get(end)
-            if first is None or last is None:
-                touched = [i for i, word in enumerate(self.words) if word.start < end and word.end > start]
-                if not touched:
-                    continue
-                first, last = touched[0], touched[-1] + 1
-            found.add(WordSpan(first, last, label))
+        found = {
+            WordSpan(first, last, span.label) for span in spans for first, last in [self._touched(span)] if first < last
+        }
         return tuple(sorted(found))
+
+    def _touched(self, span: Span) -> tuple[int, int]:
+        """The words that a span shares a character with, half-open."""
+        return bisect_right(self.words, span.start, key=_END), bisect_left(self.words, span.end, key=_START)
 
     @property
     def spans_fit_words(self) -> bool:
         """Whether every span, gold ones too, starts and ends where a word does."""
-        spans = self.spans + (self.gold or ())
-        if not spans:
-            return True
-        starts, ends = {word.start for word in self.words}, {word.end for word in self.words}
-        return all(span.start in starts and span.end in ends for span in spans)
+        words = self.words
+        for span in self.spans + (self.gold or ()):
+            first, last = self._touched(span)
+            if first >= last or words[first].start != span.start or words[last - 1].end != span.end:
+                return False
+        return True
+
+    def with_spans(self, spans: Iterable[Span], gold: Iterable[Span] | None) -> Self:
+        """The same document with other spans; quick, since its words are known to be right."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        vars(other).update(spans=_checked(spans, self.text), gold=None if gold is None else _checked(gold, self.text))
+        for derived in ("word_spans", "gold_word_spans"):
+            vars(other).pop(derived, None)
+        return other
 
     def split_at_spans(self) -> Self:
         """The same document with words cut where a span starts or ends inside one, so that spans fit words."""
@@ -168,6 +188,8 @@ def _in_characters(spans: Iterable[tuple[int, int, str]], words: Sequence[Word])
     for start, end, label in spans:
         if not 0 <= start < end <= len(words):
             raise ValueError(_wrong_place(start, end, label, f"its sentence of {len(words)} words"))
+        if not label:
+            raise ValueError(f"span {start}–{end} has an empty label")
         found.append(Span(words[start].start, words[end - 1].end, label))
     return tuple(found)
 
@@ -180,6 +202,10 @@ def _checked(spans: Iterable[Span], text: str) -> tuple[Span, ...]:
             raise ValueError(_wrong_place(start, end, label, f"its text of {len(text)} characters"))
         if not label:
             raise ValueError(f"span {start}–{end} has an empty label")
+    return _in_order(spans)
+
+
+def _in_order(spans: tuple[Span, ...]) -> tuple[Span, ...]:
     return spans if len(spans) < 2 else tuple(sorted(set(spans)))
 
 

@@ -13,12 +13,12 @@ Counts are summed over the corpus (micro); *macro* is the mean over labels.
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from mproto.text.document import Document, Span
 
@@ -139,65 +139,64 @@ def score(
     Raises:
         ValueError: the texts of a pair differ.
     """
-    known = None if terms is None else {surface_key(term) for term in terms}
-    total: Counter[tuple[str, int]] = Counter()
-    documents: list[tuple[int, ...]] = []
-    for gold, predicted in pairs:
+    scorer = Scorer(terms)
+    for number, (gold, predicted) in enumerate(pairs, 1):
         if gold.text != predicted.text:
-            raise ValueError(f"document {len(documents) + 1}: gold and predicted text differ")
-        counted = _count_spans(gold, predicted, known)
-        documents.append(tuple(counted.get((group, i), 0) for group in ("overall", "loc", "cls") for i in range(3)))
-        total.update(counted)
-
-    def counts(group: str) -> Counts:
-        return Counts(*(total[group, i] for i in range(3)))
-
-    labels = sorted({group.removeprefix("type:") for group, _ in total if group.startswith("type:")})
-    return Scores(
-        overall=counts("overall"),
-        types={label: counts(f"type:{label}") for label in labels},
-        loc=counts("loc"),
-        cls=counts("cls"),
-        documents=len(documents),
-        seen=None if known is None else counts("seen"),
-        unseen=None if known is None else counts("unseen"),
-        intervals=_intervals(documents, bootstrap, confidence, seed) if bootstrap and documents else {},
-    )
+            raise ValueError(f"document {number}: gold and predicted text differ")
+        scorer.add(gold.text, gold.spans, predicted.spans)
+    return scorer.scores(bootstrap=bootstrap, confidence=confidence, seed=seed)
 
 
-CORRECT, PREDICTED, GOLD = range(3)
+class Scorer:
+    """Counts one document after the other; `score` is this over pairs of documents.
+
+    Args:
+        terms: surface forms of a gazetteer, for `seen` and `unseen`.
+    """
+
+    def __init__(self, terms: Iterable[str] | None = None) -> None:
+        self._known = None if terms is None else {surface_key(term) for term in terms}
+        self._documents: list[tuple[int, ...]] = []
+        self._types: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+        self._by_known = {True: [0, 0, 0], False: [0, 0, 0]}
+
+    def add(self, text: str, gold: Iterable[Span], predicted: Iterable[Span]) -> None:
+        """Count a document."""
+        gold, predicted = set(gold), set(predicted)
+        if not gold and not predicted:
+            self._documents.append(NOTHING)
+            return
+        correct = gold & predicted
+        places, predicted_places = {span[:2] for span in gold}, {span[:2] for span in predicted}
+        overall = len(correct), len(predicted), len(gold)
+        loc = len(places & predicted_places), len(predicted_places), len(places)
+        cls = len(correct), sum(span[:2] in places for span in predicted), len(gold)
+        self._documents.append(overall + loc + cls)
+        for which, spans in enumerate((correct, predicted, gold)):
+            for start, end, label in spans:
+                self._types[label][which] += 1
+                if self._known is not None:
+                    self._by_known[surface_key(text[start:end]) in self._known][which] += 1
+
+    def scores(self, *, bootstrap: int = 0, confidence: float = 0.95, seed: int = 0) -> Scores:
+        """Scores of all documents so far; the arguments are those of `score`."""
+        totals = [sum(column) for column in zip(NOTHING, *self._documents, strict=True)]
+        overall, loc, cls = (Counts(*totals[i : i + 3]) for i in (0, 3, 6))
+        return Scores(
+            overall=overall,
+            types={label: Counts(*counts) for label, counts in sorted(self._types.items())},
+            loc=loc,
+            cls=cls,
+            documents=len(self._documents),
+            seen=None if self._known is None else Counts(*self._by_known[True]),
+            unseen=None if self._known is None else Counts(*self._by_known[False]),
+            intervals=_intervals(self._documents, bootstrap, confidence, seed) if bootstrap and self._documents else {},
+        )
 
 
-def _count_spans(gold: Document, predicted: Document, known: set[str] | None) -> Counter[tuple[str, int]]:
-    """Counts of one document, under (group, which of `Counts`)."""
-    counted: Counter[tuple[str, int]] = Counter()
-    if not gold.spans and not predicted.spans:
-        return counted
-    gold_spans, predicted_spans = set(gold.spans), set(predicted.spans)
-    correct = gold_spans & predicted_spans
-    places, predicted_places = {s[:2] for s in gold_spans}, {s[:2] for s in predicted_spans}
-    located = sum(span[:2] in places for span in predicted_spans)
-
-    counted["loc", CORRECT] = len(places & predicted_places)
-    counted["loc", PREDICTED] = len(predicted_places)
-    counted["loc", GOLD] = len(places)
-    counted["cls", CORRECT], counted["cls", PREDICTED], counted["cls", GOLD] = len(correct), located, len(gold_spans)
-    groups = _groups(gold.text, known)
-    for which, spans in ((CORRECT, correct), (PREDICTED, predicted_spans), (GOLD, gold_spans)):
-        counted["overall", which] = len(spans)
-        for span in spans:
-            for group in groups(span):
-                counted[group, which] += 1
-    return counted
-
-
-def _groups(text: str, known: set[str] | None) -> Callable[[Span], tuple[str, ...]]:
-    if known is None:
-        return lambda span: (f"type:{span.label}",)
-    return lambda span: (
-        f"type:{span.label}",
-        "seen" if surface_key(text[span.start : span.end]) in known else "unseen",
-    )
+INTERVALS = ("overall", "loc", "cls")
+NOTHING = (0,) * 9
+"""The three counts of each of these, for a document without spans."""
 
 
 def _intervals(
@@ -223,7 +222,7 @@ def _intervals(
         return Interval(values[round(tail * last)], values[round((1 - tail) * last)])
 
     intervals = {}
-    for i, name in enumerate(("overall", "loc", "cls")):
+    for i, name in enumerate(INTERVALS):
         drawn_counts = [Counts(*sample[3 * i : 3 * i + 3]) for sample in samples]
         intervals[name] = {
             measure: interval([getattr(counts, measure) for counts in drawn_counts])

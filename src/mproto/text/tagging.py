@@ -85,7 +85,7 @@ class Oddities(NamedTuple):
 
 def parse_tag(tag: str, *, bare: bool = False) -> tuple[str, str]:
     """`B-PER` as `("B", "PER")`, `O` as `("O", "")`; with `bare`, a tag is a label (`PER` as `("I", "PER")`)."""
-    if tag in ("O", "o", ""):
+    if tag == OUTSIDE:
         return OUTSIDE, ""
     if bare:
         return "I", tag

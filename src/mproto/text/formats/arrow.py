@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import json
 import tempfile
+import zlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mproto.errors import InputError, MissingExtraError
@@ -42,41 +44,48 @@ def read(source: Source, options: Options) -> Iterator[Document]:
     tags = TagReader(options)
     row = 0
     with source.open() as stream:
-        if not stream.seekable():
-            stream = io.BytesIO(stream.read())
+        file = io.BytesIO(source.guard(stream.read)) if source.is_pipe else stream
         try:
-            start = stream.read(8)
-            stream.seek(0)
-            if start.startswith(_PARQUET_MAGIC):
-                file = pa.parquet.ParquetFile(stream)
-                schema, batches = file.schema_arrow, file.iter_batches(batch_size=BATCH)
-            elif start.startswith(_FILE_MAGIC):
-                file = pa.ipc.open_file(stream)
-                schema, batches = file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
-            else:
-                file = pa.ipc.open_stream(stream)
-                schema, batches = file.schema, file
-            tag_key, names = _tag_names(source, schema, options)
+            schema, batches = _open(pa, file)
+            tag_key, names = _tag_names(pa, source, schema, options)
+            columns = [key for key in ("id", "tokens", tag_key) if key in schema.names]
+            source.notes.count("columns were not read", len(schema.names) - len(columns))
             for batch in batches:
-                for record in batch.to_pylist():
+                for record in batch.select(columns).to_pylist():
                     row += 1
                     try:
                         yield _document(record, tag_key, names, tags)
                     except (InputError, ValueError) as error:
-                        source.notes.reject(
-                            source.error(f"row {row}: {getattr(error, 'message', error)}", hint="correct it")
-                        )
-        except pa.ArrowException as error:
+                        what = f"row {row}: {getattr(error, 'message', error)}"
+                        source.notes.reject(source.error(what, hint="correct it"))
+        except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
             raise source.error(f"cannot be read as Parquet or Arrow ({error})", hint="write the file again") from None
     tags.report(source.notes)
 
 
-def _tag_names(source: Source, schema: Any, options: Options) -> tuple[str, list[str] | None]:
+def _open(pa: Any, file: Any) -> tuple[Any, Any]:
+    """The schema and the batches of a Parquet file, an Arrow file or an Arrow stream."""
+    start = file.read(8)
+    file.seek(0)
+    if start.startswith(_PARQUET_MAGIC):
+        parquet = pa.parquet.ParquetFile(file)
+        return parquet.schema_arrow, parquet.iter_batches(batch_size=BATCH)
+    if start.startswith(_FILE_MAGIC):
+        arrow = pa.ipc.open_file(file)
+        return arrow.schema, (arrow.get_batch(i) for i in range(arrow.num_record_batches))
+    stream = pa.ipc.open_stream(file)
+    return stream.schema, stream
+
+
+def _tag_names(pa: Any, source: Source, schema: Any, options: Options) -> tuple[str, list[str] | None]:
     """The column of tags and, where they are numbers, their names."""
     key = next((key for key in _TAG_KEYS if key in schema.names), None)
     if key is None or "tokens" not in schema.names:
         raise source.error(f"has the columns {', '.join(schema.names)}", hint="it needs tokens and ner_tags")
-    if "int" not in str(schema.field(key).type.value_type):
+    kind = schema.field(key).type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        raise source.error(f"its {key} are {kind}, not lists", hint="it needs a list of tags for each list of tokens")
+    if not pa.types.is_integer(kind.value_type):
         return key, None
     if options.labels:
         return key, list(options.labels)
@@ -84,7 +93,7 @@ def _tag_names(source: Source, schema: Any, options: Options) -> tuple[str, list
         feature = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"][key]
         feature = feature[0] if isinstance(feature, list) else feature["feature"]
         return key, list(feature["names"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, IndexError, TypeError, ValueError):
         raise source.error(
             f"numbers its {key} and does not name them", hint="pass --labels O,B-PER,I-PER,… in order"
         ) from None
@@ -94,15 +103,19 @@ def _document(record: dict[str, Any], key: str, names: list[str] | None, tags: T
     words, values = record["tokens"] or [], record[key] or []
     if len(words) != len(values):
         raise InputError(f"{len(words)} words and {len(values)} tags")
+    if wrong := [word for word in words if type(word) is not str]:
+        raise InputError(f"the word {shorten(wrong[0])} is no string")
     if names is not None:
-        if (wrong := next((v for v in values if v is None or not 0 <= v < len(names)), None)) is not None:
-            raise InputError(f"tag {shorten(wrong)} has no name")
+        if wrong := [v for v in values if type(v) is not int or not 0 <= v < len(names)]:
+            raise InputError(f"tag {shorten(wrong[0])} has no name")
         values = [names[value] for value in values]
+    elif wrong := [value for value in values if type(value) is not str]:
+        raise InputError(f"the tag {shorten(wrong[0])} is no string")
     identity = record.get("id")
     return Document.from_words(words, tags.spans(values), id="" if identity is None else str(identity))
 
 
-def write(documents: Iterable[Document], target: Target) -> None:
+def write(documents: Iterable[Document], target: Target, *, is_parquet: bool) -> None:
     """Batches go to a scratch file first: the schema, which names the tags, comes before them in the result."""
     pa = _pyarrow()
     numbers = {OUTSIDE: 0}
@@ -119,7 +132,6 @@ def write(documents: Iterable[Document], target: Target) -> None:
                 writer.write(pa.RecordBatch.from_pydict(columns, pa.schema(fields)))
         schema = pa.schema(fields, {"huggingface": json.dumps({"info": {"features": _features(list(numbers))}})})
         stream = target.outputs.open(target.path)
-        is_parquet = target.path.name.removesuffix(".gz").endswith(".parquet")
         scratch.seek(0)
         batches = pa.ipc.open_file(scratch)
         with pa.parquet.ParquetWriter(stream, schema) if is_parquet else pa.ipc.new_stream(stream, schema) as writer:
@@ -165,7 +177,7 @@ PARQUET = Format(
     keeps=_KEEPS,
     sample=_SAMPLE,
     read=read,
-    write=write,
+    write=partial(write, is_parquet=True),
     sniff=sniff_parquet,
     suffixes=(".parquet",),
     extra="parquet",
@@ -177,7 +189,7 @@ ARROW = Format(
     keeps=_KEEPS,
     sample=_SAMPLE,
     read=read,
-    write=write,
+    write=partial(write, is_parquet=False),
     sniff=sniff_arrow,
     suffixes=(".arrow",),
     extra="parquet",

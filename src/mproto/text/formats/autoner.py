@@ -27,7 +27,8 @@ START, END = "<s>", "<eof>"
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
     def parse(block: Block) -> Document | None:
         rows = [(number, split_row(line, number, at_least=3)) for number, line in block]
-        rows = [(number, row) for number, row in rows if row[0] not in (START, END)]
+        rows = rows[rows[0][1][0] == START :]
+        rows = rows[: len(rows) - bool(rows and rows[-1][1][0] == END)]
         spans: list[WordSpan] = []
         start = 0
         for i, (number, row) in enumerate(rows):
@@ -49,9 +50,11 @@ def write(documents: Iterable[Document], target: Target) -> None:
     for document in documents:
         words = document.word_texts
         marks, labels = [BREAK] * len(words), [NONE] * len(words)
-        for start, end, label in document.word_spans:
-            if label == NONE:
-                raise InputError("a label called None means no label to AutoNER", hint="rename it")
+        for start, end, name in document.word_spans:
+            target.notes.count(
+                "spans with the label None, which means no label here, got the label None_", name == NONE
+            )
+            label = "None_" if name == NONE else name
             marks[start + 1 : end] = [TIE] * (end - start - 1)
             labels[start:end] = [label] * (end - start)
         rows = "".join(f"{' '.join(row)}\n" for row in zip(words, marks, labels, strict=True))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from enum import Flag, auto
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+DOCUMENT_MARK = "-DOCSTART-"
+_COMMENT = re.compile(r"#\s*[^\s=]+\s*=\s")
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +21,26 @@ if TYPE_CHECKING:
     from mproto.outputs import Outputs
     from mproto.text.document import Document
     from mproto.text.tagging import OutputScheme, Scheme
+
+
+RESERVED_KEYS = frozenset(
+    {
+        "id",
+        "text",
+        "spans",
+        "gold",
+        "words",
+        "tokens",
+        "entities",
+        "human_entities",
+        "label",
+        "labels",
+        "relations",
+        "Comments",
+    }
+    | {"answer", "_task_hash", "data", "annotations", "annotation_id", "tokenized_text", "ner", "str_words", "tags"}
+)
+"""Keys that mean something in one JSON format or another; metadata under such a key could be taken for it."""
 
 
 class Keeps(Flag):
@@ -121,16 +145,27 @@ class Head:
         text = text[1:].lstrip() if start == b"[" else text
         try:
             value, _ = json.JSONDecoder().raw_decode(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return value if isinstance(value, dict) else {}
 
     @cached_property
     def columns(self) -> list[list[str]]:
         """Words of the first lines, cut at blanks, without document marks."""
-        return [split_columns(line) for line in self.filled_lines[:200] if not line.startswith("-DOCSTART-")]
+        lines = self.filled_lines[:200]
+        return [split_columns(line) for line in lines if not is_document_mark(line) and not is_comment(line)]
+
+
+def is_document_mark(line: str) -> bool:
+    return line.startswith(DOCUMENT_MARK) and line[len(DOCUMENT_MARK) :][:1] in ("", " ", "\t")
+
+
+def is_comment(line: str) -> bool:
+    """`# key = value`, as in CoNLL-U; a `#` alone is a word."""
+    return _COMMENT.match(line) is not None
 
 
 def split_columns(line: str) -> list[str]:
     """Columns of a line: cut at tabs where it has any (words may hold spaces then), else at spaces."""
+    line = line.rstrip(" \t")
     return line.split("\t") if "\t" in line else [column for column in line.split(" ") if column]

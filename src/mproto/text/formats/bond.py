@@ -11,7 +11,7 @@ from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.fields import take, take_words
 from mproto.text.formats.records import read_json, shorten, write_json_array
-from mproto.text.formats.sidecar import read_numbers, replace_file
+from mproto.text.formats.sidecar import read_numbers, write_beside
 from mproto.text.formats.tag_reading import TagReader
 from mproto.text.tagging import OUTSIDE, encode
 
@@ -32,8 +32,8 @@ def read(source: Source, options: Options) -> Iterator[Document]:
         words, ids = take_words(record, "str_words"), take(record, "tags", list)
         if len(words) != len(ids):
             raise InputError(f"has {len(words)} words and {len(ids)} tags", hint="there must be one tag for each word")
-        if (unknown := next((i for i in ids if i not in names), None)) is not None:
-            raise InputError(f"tag {shorten(unknown)} is not in {TAG_NUMBERS}", hint="add it there")
+        if wrong := [i for i in ids if type(i) is not int or i not in names]:
+            raise InputError(f"tag {shorten(wrong[0])} is not in {TAG_NUMBERS}", hint="add it there")
         return Document.from_words(words, tags.spans([names[i] for i in ids]))
 
     yield from read_json(source, parse)
@@ -51,7 +51,7 @@ def write(documents: Iterable[Document], target: Target) -> None:
 
     write_json_array(map(record, documents), target.outputs.open(target.path).write)
     if numbers != known or not path.exists():
-        replace_file(target.outputs, path, json.dumps(numbers, ensure_ascii=False) + "\n")
+        write_beside(target.outputs, target.path, path, json.dumps(numbers, ensure_ascii=False) + "\n")
 
 
 def _free(numbers: dict[str, int]) -> int:

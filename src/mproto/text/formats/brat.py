@@ -13,7 +13,7 @@ from mproto.errors import InputError
 from mproto.text.document import Document, Span
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.records import shorten
-from mproto.text.formats.text_folder import document_id, file_names, text_files
+from mproto.text.formats.text_folder import document_id, encode, file_names, text_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
     paths = text_files(source) if source.is_folder else [source.path.with_suffix(".txt")]
+    if source.is_folder:
+        alone = {path.with_suffix("") for path in source.path.rglob("*.ann")} - {path.with_suffix("") for path in paths}
+        source.notes.count("annotation files without a text file were not read", len(alone))
     for path in paths:
         try:
             yield _read_pair(source, path)
@@ -48,16 +51,24 @@ def _read_pair(source: Source, path: Path) -> Document:
 
 
 def _span(line: str, text: str, source: Source) -> Span:
-    columns = line.split("\t")
+    columns = line.split("\t", 2)
     label, _, offsets = columns[1].partition(" ") if len(columns) > 1 else ("", "", "")
     try:
-        pieces = [tuple(map(int, piece.split())) for piece in offsets.split(";")]
+        pieces = [(int(first), int(last)) for first, last in (piece.split() for piece in offsets.split(";"))]
         start, end = pieces[0][0], pieces[-1][1]
     except (ValueError, IndexError):
         raise InputError(f"{shorten(line)} is not ID<TAB>LABEL START END<TAB>TEXT", hint="correct it") from None
     if not 0 <= start < end <= len(text):
         raise InputError(
             f"span {start}–{end} ({label}) lies outside its text of {len(text)} characters", hint="correct it"
+        )
+    if not label:
+        raise InputError(f"{shorten(line)} has no label", hint="correct it")
+    written = "".join(columns[2].split()) if len(columns) > 2 else ""
+    if written and written != "".join("".join(text[first:last] for first, last in pieces).split()):
+        raise InputError(
+            f"span {start}–{end} is {text[start:end]!r} in the text and not {columns[2]!r}",
+            hint="correct it; if the text's line ends were changed to CRLF, change them back",
         )
     if any(text[one[1] : other[0]].strip() for one, other in pairwise(pieces)):
         source.notes.count("spans in pieces were read as one from their first to their last character")
@@ -70,10 +81,13 @@ def write(documents: Iterable[Document], target: Target) -> None:
         lines = []
         for i, (start, end, label) in enumerate(document.spans, 1):
             pieces = _pieces(document.text, start, end)
+            if not pieces:
+                target.notes.count("spans of nothing but line ends were lost")
+                continue
             offsets = ";".join(f"{first} {last}" for first, last in pieces)
             surface = " ".join(document.text[first:last] for first, last in pieces)
             lines.append(f"T{i}\t{label} {offsets}\t{surface}\n")
-        folder.write(f"{name}.txt", document.text.encode())
+        folder.write(f"{name}.txt", encode(document.text))
         folder.write(f"{name}.ann", "".join(lines).encode())
 
 

@@ -14,7 +14,7 @@ from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.conll import check_tag, split_row
 from mproto.text.formats.records import Block, read_blocks
-from mproto.text.formats.sidecar import read_names, replace_file
+from mproto.text.formats.sidecar import read_names, write_beside
 from mproto.text.formats.tag_reading import TagReader
 from mproto.text.tagging import OUTSIDE, decode, encode
 
@@ -62,8 +62,7 @@ def _name(number: str, line: int, names: list[str]) -> str:
 
 def write(documents: Iterable[Document], target: Target) -> None:
     path = target.path.with_name(TYPES)
-    names = list(target.options.labels) or read_names(Source(path), path) or []
-    known = len(names) if path.exists() else 0
+    names = read_names(Source(path), path) or []
     numbers = {name: str(i) for i, name in enumerate(names, 1)}
     stream = target.outputs.open(target.path)
     for document in documents:
@@ -76,8 +75,8 @@ def write(documents: Iterable[Document], target: Target) -> None:
         human = [NO_TAG] * len(words) if gold is None else encode(gold, len(words), "bio")
         rows = "".join(f"{' '.join(row)}\n" for row in zip(words, human, distant, strict=True))
         stream.write(f"{rows}\n".encode())
-    if numbers and len(numbers) != known:
-        replace_file(target.outputs, path, "".join(f"{name}\n" for name in numbers))
+    if len(numbers) > len(names):
+        write_beside(target.outputs, target.path, path, "".join(f"{name}\n" for name in numbers))
 
 
 def sniff(head: Head) -> bool:

@@ -5,6 +5,7 @@ White space that spaCy cannot attach to a word is a token of its own there; it i
 
 from __future__ import annotations
 
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from mproto.errors import MissingExtraError
@@ -29,12 +30,15 @@ def _spacy() -> Any:
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
     spacy = _spacy()
     with source.open() as stream:
-        data = stream.read()
+        data = source.guard(stream.read)
     try:
-        docs = spacy.tokens.DocBin().from_bytes(data)
-    except Exception:  # zlib, msgpack and numpy errors alike: it is not a DocBin
+        docs = spacy.tokens.DocBin().from_bytes(data).get_docs(spacy.vocab.Vocab())
+        first = list(islice(docs, 1))
+    except Exception:  # zlib, msgpack, numpy and string store errors alike: it is not a DocBin
         raise source.error("cannot be read as a spaCy DocBin", hint="write it again with DocBin.to_disk") from None
-    for doc in docs.get_docs(spacy.vocab.Vocab()):
+    for doc in chain(first, docs):
+        grouped = sum(map(len, doc.spans.values()))
+        source.notes.count("spans of span groups were not read: only entities are", grouped)
         yield Document(
             doc.text,
             tuple(Span(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents),

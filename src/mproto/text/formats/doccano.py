@@ -25,9 +25,10 @@ _OWN_KEYS = frozenset({"id", "text", "relations", "Comments", *_LABEL_KEYS})
 
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
     def parse(record: dict[str, Any]) -> Document:
-        source.notes.count("relations were not read", len(record.get("relations") or ()))
-        source.notes.count("comments were not read", len(record.get("Comments") or ()))
-        key = next((key for key in _LABEL_KEYS if key in record), "label")
+        for key, what in (("relations", "relations"), ("Comments", "comments")):
+            source.notes.count(f"{what} were not read", len(expect(record.get(key) or [], list, f"{key!r}")))
+        key, *others = [key for key in _LABEL_KEYS if key in record] or ["label"]
+        source.notes.count(f"records have {' and '.join(others)} beside {key}, which were not read", bool(others))
         return Document(
             text=take(record, "text", str),
             spans=tuple(_span(item) for item in take(record, key, list)),
@@ -55,7 +56,7 @@ def write(documents: Iterable[Document], target: Target) -> None:
 
 def sniff(head: Head) -> bool:
     record = head.record
-    others = {"tokens", "annotation_id"}  # Prodigy, Label Studio
+    others = {"tokens", "annotation_id", "words", "gold"}  # Prodigy, Label Studio, our own
     return "text" in record and not others & set(record) and any(isinstance(record.get(k), list) for k in _LABEL_KEYS)
 
 

@@ -11,6 +11,7 @@ from mproto.text.formats.records import shorten
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mproto.errors import Notes
     from mproto.text.document import Document
 
 T = TypeVar("T")
@@ -34,7 +35,7 @@ def expect(value: object, kind: type[T], what: str) -> T:
 
 def take_words(record: Mapping[str, Any], key: str) -> list[str]:
     words = take(record, key, list)
-    if not all(type(word) is str for word in words):
+    if words and set(map(type, words)) != {str}:
         wrong = next(word for word in words if type(word) is not str)
         raise InputError(f"{key!r} holds {shorten(wrong)}, and must hold strings only", hint="correct the value")
     return words
@@ -60,9 +61,17 @@ def edges_and_label(
     return take(record, start, int), take(record, end, int), take(record, label, str)
 
 
-def spans_of(records: Sequence[Any]) -> tuple[Span, ...]:
-    """Spans written as objects with `start`, `end` and `label`."""
-    return tuple(Span(*edges_and_label(record)) for record in records)
+SPAN_KEYS = frozenset({"start", "end", "label"})
+
+
+def spans_of(records: Sequence[Any], notes: Notes, known: frozenset[str] = SPAN_KEYS) -> tuple[Span, ...]:
+    """Spans written as objects with `start`, `end` and `label`; what else they say is counted, and not kept."""
+    spans = []
+    for record in records:
+        spans.append(Span(*edges_and_label(record)))
+        if len(record) > len(SPAN_KEYS):
+            notes.count("further attributes of spans were not read", len(record.keys() - known))
+    return tuple(spans)
 
 
 def span_records(spans: Sequence[Span]) -> list[dict[str, Any]]:

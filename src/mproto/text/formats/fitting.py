@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
 from mproto.text.document import NO_META, Document
-from mproto.text.formats.base import Keeps
+from mproto.text.formats.base import RESERVED_KEYS, Keeps
 from mproto.text.words import split_words
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mproto.text.document import Span, WordSpan
     from mproto.text.formats.base import Format, Options
 
-_BREAKS = re.compile(r"\s")
+_BREAKS = re.compile(r"\s|(?<!.)-(?=DOCSTART-(?!.))|(?<!.)#(?=\s)")
 _NOT_IN_LABELS = re.compile(r"[\s,]+")
 
 
@@ -29,7 +29,7 @@ def fit(documents: Iterable[Document], format: Format, options: Options, notes: 
     Raises:
         InputError: spans overlap and the format has no way to say so (unless the notes say to skip).
     """
-    keeps = format.keeps & ~Keeps.TOUCHING if format.has_tags and options.write_scheme == "io" else format.keeps
+    keeps = format.keeps & ~(Keeps.TOUCHING if format.has_tags and options.write_scheme == "io" else Keeps(0))
     for number, document in enumerate(documents, 1):
         try:
             fitted = _fit(document, format.name, keeps, notes)
@@ -42,6 +42,7 @@ def fit(documents: Iterable[Document], format: Format, options: Options, notes: 
 
 
 def _fit(document: Document, name: str, keeps: Keeps, notes: Notes) -> Document | None:
+    _check_characters(document)
     if Keeps.EMPTY not in keeps and not document.words:
         notes.count(f"documents without a word were left out: {name} cannot hold them")
         return None
@@ -74,6 +75,9 @@ def _drop(document: Document, keeps: Keeps, notes: Notes) -> Document:
     if meta and Keeps.META not in keeps:
         notes.count("documents lost their metadata")
         meta = NO_META
+    if clashes := RESERVED_KEYS & meta.keys():
+        notes.count("metadata values were lost whose keys mean something else in the format", len(clashes))
+        meta = {key: value for key, value in meta.items() if key not in clashes}
     if spans is document.spans and gold is document.gold and id_ == document.id and meta is document.meta:
         return document
     return Document(document.text, spans, document.given_words, id_, gold, meta)
@@ -83,9 +87,33 @@ def _align(document: Document, notes: Notes) -> Document:
     """Spans that start and end where words do: words of our own are cut, given ones are taken in whole."""
     if document.given_words is None:
         notes.count("documents had words cut at span edges, or white space trimmed from spans, so that both fit")
-        return document.split_at_spans().widen_spans()
+        return _widen(document.split_at_spans(), notes)
     notes.count("documents had spans widened to the whole words that they were given with")
-    return document.widen_spans()
+    return _widen(document, notes)
+
+
+def _widen(document: Document, notes: Notes) -> Document:
+    widened = document.widen_spans()
+    before = len(document.spans) + len(document.gold or ())
+    notes.count(
+        "spans without a word in them, or the same once widened, were lost",
+        before - len(widened.spans) - len(widened.gold or ()),
+    )
+    return widened
+
+
+def _check_characters(document: Document) -> None:
+    """Half a character (a lone surrogate) is no text: UTF-8 cannot hold it."""
+    texts = (document.text, document.id, *(span.label for span in document.spans + (document.gold or ())))
+    for text in texts:
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                value = error.object[error.start]
+                raise InputError(
+                    f"it holds {value!r}, half of a character, which UTF-8 cannot hold", hint="correct it"
+                ) from None
 
 
 def _plain_labels(document: Document, notes: Notes) -> Document:
@@ -112,9 +140,8 @@ def _fit_words(document: Document, keeps: Keeps, notes: Notes) -> Document:
     words = document.word_texts
     if Keeps.TOUCHING not in keeps:
         notes.count("spans were merged with a touching one of the same label", _touching(document.word_spans))
-    broken = Keeps.ANY_WORD not in keeps and _BREAKS.search(document.text) and any(map(_BREAKS.search, words))
-    if broken:
-        notes.count("documents had white space inside words replaced by _")
+    if Keeps.ANY_WORD not in keeps and any(map(_BREAKS.search, words)):
+        notes.count("documents had white space inside words, or words that mean a new document, changed with _")
         words = [_BREAKS.sub("_", word) for word in words]
     elif " ".join(words) == document.text:
         return document

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
-    return read_json(source, parse)
+    def parse_and_count(record: dict[str, Any]) -> Document:
+        source.notes.count("further keys of records were not read", len(record.keys() - {"tokenized_text", "ner"}))
+        return parse(record)
+
+    return read_json(source, parse_and_count)
 
 
 def parse(record: dict[str, Any]) -> Document:

@@ -23,7 +23,7 @@ def json_values(source: Source) -> Iterator[tuple[int, object]]:
         yield from _Values(source, stream).elements()
 
 
-def json_error(source: Source, error: ValueError, line: int) -> InputError:
+def json_error(source: Source, error: Exception, line: int) -> InputError:
     what = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
     return source.error(f"is not valid JSON ({what})", line, "correct it, or name another format with --from")
 
@@ -77,6 +77,8 @@ class _Values:
                     self.line += self.buffer.count("\n", self.position, error.pos)
                     raise self.error(error.msg) from None
                 self.read_more()
+            except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
+                raise self.error(str(error)) from None
             else:
                 line = self.line
                 self.line += self.buffer.count("\n", self.position, end)
@@ -86,7 +88,7 @@ class _Values:
     def read_more(self) -> None:
         """Read on; by as much again as is kept, so that a long value is not parsed too often."""
         kept = self.buffer[self.position :]
-        chunk = self.stream.read(max(CHUNK, len(kept)))
+        chunk = self.source.guard(lambda: self.stream.read(max(CHUNK, len(kept))))
         self.ended = not chunk
         try:
             self.buffer, self.position = kept + self.utf8.decode(chunk, final=self.ended), 0

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mproto.errors import InputError
 from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.fields import expect, span_records, spans_of, take, take_id, with_id
-from mproto.text.formats.records import dump_json, read_json_lines
+from mproto.text.formats.records import dump_json, read_json_lines, shorten
 from mproto.text.words import Word
 
 if TYPE_CHECKING:
@@ -23,24 +24,25 @@ _OWN_KEYS = frozenset({"id", "text", "spans", "gold", "words"})
 
 
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
+    def parse(record: dict[str, Any]) -> Document:
+        words = record.get("words")
+        gold = record.get("gold")
+        return Document(
+            text=take(record, "text", str),
+            spans=spans_of(expect(record.get("spans") or [], list, "'spans'"), source.notes),
+            given_words=None if words is None else tuple(map(_word, expect(words, list, "'words'"))),
+            id=take_id(record),
+            gold=None if gold is None else spans_of(expect(gold, list, "'gold'"), source.notes),
+            meta={key: value for key, value in record.items() if key not in _OWN_KEYS},
+        )
+
     return read_json_lines(source, parse)
 
 
-def parse(record: dict[str, Any]) -> Document:
-    words = record.get("words")
-    gold = record.get("gold")
-    return Document(
-        text=take(record, "text", str),
-        spans=spans_of(expect(record.get("spans") or [], list, "'spans'")),
-        given_words=None if words is None else tuple(_word(word) for word in expect(words, list, "'words'")),
-        id=take_id(record),
-        gold=None if gold is None else spans_of(expect(gold, list, "'gold'")),
-        meta={key: value for key, value in record.items() if key not in _OWN_KEYS},
-    )
-
-
 def _word(pair: object) -> Word:
-    start, end = expect(pair, list, "a word")
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise InputError(f"the word {shorten(pair)} is not [start, end]", hint="correct it")
+    start, end = pair
     return Word(expect(start, int, "a word's start"), expect(end, int, "a word's end"))
 
 
@@ -61,6 +63,8 @@ def write(documents: Iterable[Document], target: Target) -> None:
 
 def sniff(head: Head) -> bool:
     record = head.record
+    if {"words", "gold"} & record.keys():
+        return "text" in record
     other_tools = {"label", "labels", "entities", "tokens", "answer", "_task_hash", "data", "annotations"}
     return head.data.lstrip()[:1] == b"{" and "text" in record and not other_tools & set(record)
 

@@ -19,46 +19,70 @@ from mproto.text.formats.records import read_json, write_json_array
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from mproto.errors import Notes
     from mproto.inputs import Source
+
+JSON_MIN_KEYS = frozenset(
+    {"id", "label", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement"}
+)
 
 
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
+    notes = source.notes
+
     def parse(record: dict[str, Any]) -> Document | None:
         if "data" not in record:
-            text, values, meta = take(record, "text", str), take(record, "label", list), {}
+            values = expect(record.get("label") or [], list, "'label'")
+            data = {key: value for key, value in record.items() if key not in JSON_MIN_KEYS}
         else:
             data = take(record, "data", dict)
-            text = take(data, "text", str)
-            meta = {key: value for key, value in data.items() if key != "text"}
-            annotations = expect(record.get("annotations") or [], list, "'annotations'")
-            done = [a for a in annotations if not expect(a, dict, "an annotation").get("was_cancelled")]
-            if annotations and not done:
-                source.notes.count("cancelled tasks were left out")
+            found = _values(record, notes)
+            if found is None:
+                notes.count("cancelled tasks were left out")
                 return None
-            source.notes.count("further annotations of a task were not read", max(0, len(done) - 1))
-            results = take(done[0], "result", list) if done else []
-            other = [r for r in results if expect(r, dict, "a result").get("type", "labels") != "labels"]
-            source.notes.count("results that are not span labels were not read", len(other))
-            values = [take(r, "value", dict) for r in results if r.get("type", "labels") == "labels"]
-        spans = tuple(span for value in values for span in _spans(expect(value, dict, "a label"), text))
+            values = found
+        text = take(data, "text", str)
+        spans = tuple(span for value in values for span in _spans(expect(value, dict, "a label"), text, notes))
+        meta = {key: value for key, value in data.items() if key != "text"}
         return Document(text, spans, id=take_id(record), meta=meta)
 
     return read_json(source, parse)
 
 
-def _spans(value: dict[str, Any], text: str) -> Iterator[Span]:
+def _values(record: dict[str, Any], notes: Notes) -> list[Any] | None:
+    """What the first annotation that was not cancelled marks, or `None` where all were cancelled."""
+    annotations = expect(record.get("annotations") or [], list, "'annotations'")
+    done = [a for a in annotations if not expect(a, dict, "an annotation").get("was_cancelled")]
+    if annotations and not done:
+        return None
+    notes.count("further annotations of a task were not read", max(0, len(done) - 1))
+    notes.count("tasks have predictions only, which were not read", not done and bool(record.get("predictions")))
+    results = take(done[0], "result", list) if done else []
+    labels = [r for r in results if expect(r, dict, "a result").get("type", "labels") == "labels"]
+    notes.count("results that are not span labels were not read", len(results) - len(labels))
+    return [take(result, "value", dict) for result in labels]
+
+
+def _spans(value: dict[str, Any], text: str, notes: Notes) -> Iterator[Span]:
     start, end = take(value, "start", int), take(value, "end", int)
     surface = value.get("text")
     readings = [_from_utf16(text, start, end), (start, end)]
-    fitting = [r for r in readings if r and r[1] <= len(text) and surface in (None, text[slice(*r)])]
+    fitting = [r for r in readings if r and r[1] <= len(text) and (surface is None or _same(surface, text[slice(*r)]))]
     if fitting:
         start, end = fitting[0]
     elif surface is not None:
         raise InputError(
             f"span {start}–{end} is {text[start:end]!r} in the text and not {surface!r}", hint="correct it"
         )
-    for label in take(value, "labels", list):
+    labels = expect(value.get("labels") or [], list, "'labels'")
+    notes.count("regions without a label were not read", not labels)
+    for label in labels:
         yield Span(start, end, expect(label, str, "a label"))
+
+
+def _same(one: object, other: str) -> bool:
+    """Whether two texts are the same but for white space, which exports collapse, and line ends, which they spell out."""
+    return "".join(str(one).replace("\\n", " ").split()) == "".join(other.split())
 
 
 def _from_utf16(text: str, start: int, end: int) -> tuple[int, int] | None:

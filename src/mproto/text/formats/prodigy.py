@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
-from mproto.text.formats.fields import expect, spans_of, take, take_id, with_id
+from mproto.text.formats.fields import SPAN_KEYS, expect, spans_of, take, take_id, with_id
 from mproto.text.formats.records import dump_json, read_json_lines
 from mproto.text.words import Word
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mproto.inputs import Source
 
+_SPAN_KEYS = SPAN_KEYS | {"token_start", "token_end", "text", "source"}
 _OWN_KEYS = frozenset({"id", "text", "spans", "tokens", "answer"})
 
 
@@ -29,7 +30,7 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
         tokens = record.get("tokens")
         return Document(
             text=take(record, "text", str),
-            spans=spans_of(expect(record.get("spans") or [], list, "'spans'")),
+            spans=spans_of(expect(record.get("spans") or [], list, "'spans'"), source.notes, _SPAN_KEYS),
             given_words=None if tokens is None else tuple(map(_word, expect(tokens, list, "'tokens'"))),
             id=take_id(record),
             meta={key: value for key, value in record.items() if key not in _OWN_KEYS},
@@ -79,6 +80,8 @@ def write(documents: Iterable[Document], target: Target) -> None:
 
 
 def sniff(head: Head) -> bool:
+    if {"words", "gold"} & head.record.keys():  # our own, with metadata that came from Prodigy
+        return False
     return "text" in head.record and bool({"tokens", "answer", "_task_hash"} & set(head.record))
 
 

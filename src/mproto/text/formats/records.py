@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mproto.errors import InputError
+from mproto.text.formats.base import is_comment, is_document_mark
 from mproto.text.formats.json_stream import json_error, json_values
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def read_blocks(source: Source, parse: Callable[[Block], Document | None]) -> It
         return _attempt(source, lambda: parse([(n, source.decode(raw, n)) for n, raw in lines]), first)
 
     for number, raw in source.raw_lines():
-        if raw.strip() and not raw.startswith(b"-DOCSTART-"):
+        if raw.startswith(b"#") and is_comment(raw.decode("utf-8", "replace")):
+            source.notes.count("comment lines were not read")
+        elif raw.strip() and not (raw.startswith(b"-") and is_document_mark(raw.decode("utf-8", "replace"))):
             block.append((number, raw))
         elif block:
             yield from document()
@@ -44,12 +47,14 @@ def read_blocks(source: Source, parse: Callable[[Block], Document | None]) -> It
 
 
 def read_json_lines(source: Source, parse: Callable[[dict[str, Any]], Document | None]) -> Iterator[Document]:
-    """A document a line of JSON."""
+    """A document a line of JSON; tools also wrap such records into one array."""
+    if source.head().lstrip()[:1] == b"[":
+        return read_json(source, parse)
 
     def parse_line(line: str, number: int) -> Document | None:
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise json_error(source, error, number) from None
         return parse(_expect_object(record))
 

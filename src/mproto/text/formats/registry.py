@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mproto.errors import InputError, Notes
 from mproto.inputs import Source
@@ -62,6 +62,13 @@ _FORMATS = {
 _JSON_LINES = ("jsonl", "jsonl-words", "doccano", "prodigy")
 
 
+class Written(NamedTuple):
+    """How much was written."""
+
+    documents: int
+    spans: int
+
+
 def formats() -> list[Format]:
     """All formats, in the order in which they are shown."""
     return list(_FORMATS.values())
@@ -114,7 +121,7 @@ def format_for_output(path: Path | str, read_format: Format | None = None) -> Fo
 def read_documents(
     source: Source | Path | str,
     format: Format | str | None = None,
-    options: Options = Options(),  # noqa: B008
+    options: Options = Options(),
 ) -> Iterator[Document]:
     """Documents of a file or folder, one by one; the format is told from the content where it is not given.
 
@@ -133,37 +140,32 @@ def write_documents(
     documents: Iterable[Document],
     path: Path | str,
     format: Format | str | None = None,
-    options: Options = Options(),  # noqa: B008
+    options: Options = Options(),
     *,
     force: bool = False,
     notes: Notes | None = None,
-) -> int:
-    """Write documents to a file or folder, whole or not at all, and return how many were written.
+) -> Written:
+    """Write documents to a file or folder, whole or not at all, and say how many there were.
 
     What the format cannot hold is counted in `notes`, or said in a warning where none are given.
     """
     path = Path(path)
     format = get_format(format) if isinstance(format, str) else format or format_for_output(path)
     kept_notes = notes or Notes()
-    count = 0
+    count = spans = 0
 
     def counted() -> Iterator[Document]:
-        nonlocal count
+        nonlocal count, spans
         for document in fit(documents, format, options, kept_notes):
             count += 1
+            spans += len(document.spans)
             yield document
 
     with Outputs(force=force) as outputs:
-        try:
-            format.write(counted(), Target(path, outputs, options, kept_notes))
-        except UnicodeEncodeError as error:
-            value = error.object[error.start]
-            raise InputError(
-                f"document {count} holds {value!r}, half of a character, which UTF-8 cannot hold", path=path
-            ) from None
+        format.write(counted(), Target(path, outputs, options, kept_notes))
     if notes is None:
         _warn(kept_notes, path)
-    return count
+    return Written(count, spans)
 
 
 def _warn(notes: Notes, path: Path) -> None:

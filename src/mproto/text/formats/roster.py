@@ -13,7 +13,7 @@ from mproto.errors import InputError
 from mproto.inputs import Source
 from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
-from mproto.text.formats.sidecar import read_names, replace_file
+from mproto.text.formats.sidecar import read_names, write_beside
 from mproto.text.formats.tag_reading import TagReader
 from mproto.text.tagging import OUTSIDE, encode
 
@@ -87,8 +87,10 @@ def write(documents: Iterable[Document], target: Target) -> None:
         elif document.gold:
             target.notes.count("gold spans were lost: the first document has none", len(document.gold))
         types |= dict.fromkeys(span.label for span in document.spans + (document.gold or ()))
+    if true is None:
+        target.outputs.discard(_part(target.path, TRUE))
     if len(types) > known:
-        replace_file(target.outputs, types_path, "".join(f"{name}\n" for name in types))
+        write_beside(target.outputs, target.path, types_path, "".join(f"{name}\n" for name in types))
 
 
 def _line(spans: Sequence[WordSpan], length: int, target: Target) -> bytes:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from mproto.errors import InputError
+from mproto.outputs import STDOUT
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -26,17 +29,17 @@ def read_numbers(source: Source, path: Path) -> dict[str, int] | None:
     beside = source.beside(path)
     try:
         numbers = json.loads(beside.text())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise beside.error(f"is not valid JSON ({error})", hint="correct it") from None
     if not isinstance(numbers, dict) or not all(isinstance(number, int) for number in numbers.values()):
         raise beside.error("must be one JSON object of names and numbers", hint='for example {"O": 0, "B-PER": 1}')
     return numbers
 
 
-def replace_file(outputs: Outputs, path: Path, content: str) -> None:
-    """Write a sidecar anew. It only ever grows, so what older files of the folder say stays true."""
-    force, outputs.force = outputs.force, True
-    try:
-        outputs.open(path).write(content.encode())
-    finally:
-        outputs.force = force
+def write_beside(outputs: Outputs, output: Path, path: Path, content: str) -> None:
+    """Write a sidecar of an output, anew where it exists: it only ever grows, so what older files say stays true."""
+    if str(output) == STDOUT:
+        raise InputError(
+            f"this format needs {path.name} beside it and cannot go to standard output", hint="name a file"
+        )
+    outputs.open(path, replace=True).write(content.encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
@@ -21,10 +22,20 @@ _FILE_NAME = re.compile(r'(?!\.)[^/\\:*?"<>|\x00-\x1f]{1,60}')
 
 def text_files(source: Source) -> list[Path]:
     """The `.txt` files of a folder and of its folders, in order."""
-    files = sorted(source.path.rglob("*.txt")) if source.is_folder else [source.path]
+    files = sorted(source.path.rglob("*.txt"), key=_natural) if source.is_folder else [source.path]
     if not files:
         raise source.error("holds no .txt file", hint="name a folder of .txt files")
     return files
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """2 before 10, as people count, and as documents were numbered when they were written."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", str(path))]
+
+
+def encode(text: str) -> bytes:
+    """A text file's bytes. A text that starts with a byte order mark gets a second one, since readers take one off."""
+    return (f"\ufeff{text}" if text.startswith("\ufeff") else text).encode()
 
 
 def file_names(documents: Iterable[Document], notes: Notes) -> Iterator[tuple[str, Document]]:
@@ -34,7 +45,7 @@ def file_names(documents: Iterable[Document], notes: Notes) -> Iterator[tuple[st
         name = document.id
         if name in taken or not _FILE_NAME.fullmatch(name):
             notes.count("document ids that cannot be file names were replaced by numbers", bool(name))
-            name = f"{number:06d}"
+            name = next(free for i in count(number) if (free := f"{i:06d}") not in taken)
         taken.add(name)
         yield name, document
 
@@ -56,7 +67,7 @@ def document_id(source: Source, path: Path) -> str:
 def write(documents: Iterable[Document], target: Target) -> None:
     folder = target.outputs.folder(target.path, (".txt",))
     for name, document in file_names(documents, target.notes):
-        folder.write(f"{name}.txt", document.text.encode())
+        folder.write(f"{name}.txt", encode(document.text))
 
 
 def sniff(head: Head) -> bool:

@@ -1,0 +1,88 @@
+"""`mproto annotate`: distant labels from a gazetteer."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mproto.cli.arguments import add_gazetteer, add_matching, add_reading, load_gazetteer, match_options, options
+from mproto.cli.console import notes_as_dict, print_json, print_notes, progress
+from mproto.cli.tables import percent
+from mproto.errors import Notes
+
+if TYPE_CHECKING:
+    import argparse
+
+    from mproto.gazetteer.annotate_file import Annotated
+
+SUMMARY = "label documents with the terms of a gazetteer"
+DESCRIPTION = """Find a gazetteer's terms in documents and write the documents with these labels.
+
+Labels that the documents had are kept beside the new ones as gold, where the output can hold both, and the new ones are
+scored against them. Plain text becomes JSON Lines; other formats stay what they are unless the output's name says more."""
+EXAMPLE = "mproto annotate corpus.txt --gazetteer terms/ --output labelled.jsonl"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "corpus", metavar="CORPUS", type=Path, help="a file (also .gz), a folder, or - for standard input"
+    )
+    add_gazetteer(parser, "a folder of TYPE.txt, a file, or TYPE=FILE for each type", required=True)
+    parser.add_argument(
+        "--output", required=True, metavar="OUT", type=Path, help="a file (also .gz), or - for standard output"
+    )
+    add_matching(parser)
+    add_reading(parser)
+    group = parser.add_argument_group("writing")
+    group.add_argument(
+        "--to", dest="write_format", metavar="FORMAT", help="format of the output (default: told by its name)"
+    )
+    group.add_argument("--tags", choices=("bio", "io"), default="bio", help="tagging scheme to write (default: bio)")
+    group.add_argument("--force", action="store_true", help="replace an existing output")
+
+
+def run(parsed: argparse.Namespace) -> None:
+    from mproto.gazetteer.annotate_file import annotate_file
+    from mproto.gazetteer.cache import default_folder
+    from mproto.inputs import Source
+
+    notes = Notes(parsed.on_error)
+    gazetteer = load_gazetteer(parsed, notes)
+    with progress("annotating", parsed.corpus) as on_bytes:
+        done = annotate_file(
+            Source(parsed.corpus, notes, on_bytes),
+            gazetteer if parsed.fraction is None else gazetteer.head(parsed.fraction),
+            parsed.output,
+            matching=parsed.matching,
+            match_options=match_options(parsed),
+            read_format=parsed.read_format,
+            write_format=parsed.write_format,
+            options=options(parsed),
+            force=parsed.force,
+            cache_folder=None if parsed.no_cache else default_folder(),
+        )
+    if parsed.json:
+        print_json(_as_dict(done, parsed.output) | notes_as_dict(notes))
+        return
+    print_notes(notes)
+    shown = sys.stderr if str(parsed.output) == "-" else sys.stdout
+    counts = ", ".join(f"{count:,} {label}" for label, count in sorted(done.labels.items())) or "no label"
+    shown.write(f"{done.documents:,} documents, {done.words:,} words: {counts}\n")
+    if done.scores:
+        overall = done.scores.overall
+        measures = (percent(value) for value in (overall.precision, overall.recall, overall.f1))
+        shown.write("against the gold spans: precision {}, recall {}, F1 {}\n".format(*measures))
+    shown.write(f"written to {parsed.output}\n")
+
+
+def _as_dict(done: Annotated, output: Path) -> dict[str, Any]:
+    return {
+        "documents": done.documents,
+        "words": done.words,
+        "labels": done.labels,
+        "from": done.read_format,
+        "to": done.write_format,
+        "output": str(output),
+        "scores": done.scores.as_dict() if done.scores else None,
+    }

@@ -1,0 +1,77 @@
+"""Automata of large gazetteers on disk: building one of a million terms takes seconds, loading it does not.
+
+An entry is a folder named after the content of the gazetteer, the options and the version, so nothing is ever stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from array import array
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mproto.gazetteer.automaton import DoubleArray
+
+if TYPE_CHECKING:
+    from mproto.gazetteer.automaton import Automaton
+    from mproto.gazetteer.entries import Gazetteer
+    from mproto.gazetteer.matcher import Patterns
+    from mproto.gazetteer.options import MatchOptions
+
+VERSION = 1
+WORTH_IT = 20_000
+"""Smaller gazetteers are built faster than they are found on disk."""
+
+
+def default_folder() -> Path:
+    """`$XDG_CACHE_HOME/mproto/matchers`, or where caches are kept without it."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mproto" / "matchers"
+
+
+def _path(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> Path:
+    key = f"{VERSION} {gazetteer.fingerprint} {sorted(options.stop)} {options}"
+    return folder / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def load(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> tuple[Automaton, Patterns] | None:
+    """What `save` kept, or nothing where it is not there, damaged or unreadable."""
+    from mproto.gazetteer.matcher import Patterns
+
+    if len(gazetteer) < WORTH_IT:
+        return None
+    path = _path(folder, gazetteer, options)
+    try:
+        meta = json.loads((path / "meta.json").read_bytes())
+        arrays = [array(code) for code in "IIi"]
+        for name, values in zip(("entries", "ends", "labels"), arrays, strict=True):
+            values.frombytes((path / name).read_bytes())
+        if [len(values) for values in arrays] != meta["lengths"]:
+            return None
+        return DoubleArray.from_bytes((path / "automaton").read_bytes()), Patterns(*arrays, meta["longest"])  # type: ignore[call-arg, arg-type]
+    except (OSError, ValueError, KeyError, TypeError, ImportError):
+        return None
+
+
+def save(folder: Path, gazetteer: Gazetteer, options: MatchOptions, automaton: Automaton, patterns: Patterns) -> None:
+    """Keep an automaton; a disk that is full or read-only only costs the time next time."""
+    if len(gazetteer) < WORTH_IT or not isinstance(automaton, DoubleArray):
+        return
+    path = _path(folder, gazetteer, options)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as scratch:
+            new = Path(scratch) / "new"
+            new.mkdir()
+            (new / "automaton").write_bytes(automaton.to_bytes())
+            for name in ("entries", "ends", "labels"):
+                (new / name).write_bytes(getattr(patterns, name).tobytes())
+            lengths = [len(patterns.entries), len(patterns.ends), len(patterns.labels)]
+            (new / "meta.json").write_text(json.dumps({"lengths": lengths, "longest": patterns.longest}))
+            shutil.rmtree(path, ignore_errors=True)
+            new.rename(path)
+    except OSError:
+        return

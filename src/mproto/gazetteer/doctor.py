@@ -1,0 +1,295 @@
+"""The health of a gazetteer against a corpus: what its entries do there, and which of them deserve a look."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mproto.gazetteer.common_words import COMMON_WORDS
+from mproto.gazetteer.forms import forms
+from mproto.gazetteer.matcher import Matcher, resolve
+from mproto.gazetteer.options import MatchOptions
+from mproto.text.document import Span
+from mproto.text.scoring import Counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mproto.gazetteer.entries import Entry, Gazetteer
+    from mproto.gazetteer.matcher import Match
+    from mproto.text.document import Document
+
+CONTEXTS, CONTEXT_WIDTH, SENTENCES = 3, 40, 10
+LONGEST_INSIDE = 10
+
+
+class Context(NamedTuple):
+    """A place where an entry was found: the text before it, the match itself, the text behind."""
+
+    before: str
+    match: str
+    after: str
+
+
+@dataclass
+class EntryHealth:
+    """What one term does in the corpus. Terms of several types are one.
+
+    Attributes:
+        entries: its entries, one for each time that it is listed.
+        hits: how often it was found, and not as part of a longer term.
+        correct: where the corpus has gold spans, how many of the hits are right.
+        lower: hits in lower case, although the term is written with a capital.
+        contexts: the first places.
+    """
+
+    entries: tuple[Entry, ...]
+    hits: int = 0
+    correct: int = 0
+    lower: int = 0
+    contexts: list[Context] = field(default_factory=list)
+
+    @property
+    def surface(self) -> str:
+        return self.entries[0].surface
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(entry.type for entry in self.entries))
+
+    @property
+    def precision(self) -> float:
+        return self.correct / self.hits if self.hits else 0.0
+
+
+class Sentence(NamedTuple):
+    """A sentence to look at: its text, what was found in it, and why it matters."""
+
+    text: str
+    spans: tuple[Span, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class TypeCoverage:
+    """What a type's entries cover."""
+
+    type: str
+    entries: int
+    used: int
+    hits: int
+    documents: int
+
+
+@dataclass(frozen=True)
+class Health:
+    """The report. Lists are sorted by how much they matter.
+
+    Attributes:
+        documents, words: the size of the corpus.
+        covered: documents in which any term was found.
+        types: what each type covers.
+        found: terms that were found, most hits first.
+        dead: terms that were never found.
+        inside: terms that were found inside longer terms only, with how often.
+        ambiguous: found terms of more than one type.
+        common: found terms that are everyday words, or names found mostly in lower case.
+        duplicates: entries listed more than once under one type, with how often.
+        near_duplicates: surfaces that differ only in case, punctuation, spacing or a plural.
+        too_long: entries of more words than the longest document.
+        sentences: those that matter most to look at.
+        scores: of the labels that the gazetteer gives, where the corpus has gold spans.
+    """
+
+    documents: int
+    words: int
+    covered: int
+    types: tuple[TypeCoverage, ...]
+    found: tuple[EntryHealth, ...]
+    dead: tuple[EntryHealth, ...]
+    inside: tuple[tuple[EntryHealth, int], ...]
+    ambiguous: tuple[EntryHealth, ...]
+    common: tuple[EntryHealth, ...]
+    duplicates: tuple[tuple[Entry, int], ...]
+    near_duplicates: tuple[tuple[str, ...], ...]
+    too_long: tuple[Entry, ...]
+    sentences: tuple[Sentence, ...]
+    scores: Counts | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "documents": self.documents,
+            "words": self.words,
+            "covered_documents": self.covered,
+            "types": [coverage.__dict__ for coverage in self.types],
+            "entries": [self._entry(health) for health in self.found],
+            "dead": [health.surface for health in self.dead],
+            "inside_longer": [{"surface": health.surface, "times": times} for health, times in self.inside],
+            "ambiguous": [self._entry(health) for health in self.ambiguous],
+            "common_words": [self._entry(health) for health in self.common],
+            "duplicates": [{"surface": e.surface, "type": e.type, "times": times} for e, times in self.duplicates],
+            "near_duplicates": self.near_duplicates,
+            "longer_than_any_document": [entry.surface for entry in self.too_long],
+            "sentences": [
+                {"text": s.text, "spans": [span._asdict() for span in s.spans], "why": s.why} for s in self.sentences
+            ],
+            "scores": self.scores.as_dict() if self.scores else None,
+        }
+
+    def _entry(self, health: EntryHealth) -> dict[str, Any]:
+        first = health.entries[0]
+        shown: dict[str, Any] = {
+            "surface": health.surface,
+            "types": health.types,
+            "hits": health.hits,
+            "file": first.file,
+            "line": first.line,
+            "contexts": [f"{c.before}[{c.match}]{c.after}" for c in health.contexts],
+        }
+        return shown | ({"precision": health.precision} if self.scores else {})
+
+
+def examine(documents: Iterable[Document], gazetteer: Gazetteer, options: MatchOptions = MatchOptions()) -> Health:
+    """Look at what a gazetteer's terms do in a corpus.
+
+    Where documents have gold spans (or, without these, spans), the precision of every term is counted too.
+    """
+    examination = _Examination(gazetteer, options)
+    for document in documents:
+        examination.look_at(document)
+    return examination.report()
+
+
+class _Examination:
+    def __init__(self, gazetteer: Gazetteer, options: MatchOptions) -> None:
+        self.gazetteer, self.options = gazetteer, options
+        self.matcher = Matcher(gazetteer, options)
+        by_surface: dict[str, list[Entry]] = defaultdict(list)
+        for entry in gazetteer:
+            by_surface[entry.surface].append(entry)
+        self.health = {surface: EntryHealth(tuple(entries)) for surface, entries in by_surface.items()}
+        self.documents = self.words = self.covered = self.longest = 0
+        self.type_hits: Counter[str] = Counter()
+        self.type_documents: Counter[str] = Counter()
+        self.inner: Counter[tuple[str, ...]] = Counter()
+        self.seen: list[tuple[Document, tuple[str, ...]]] = []
+        self.gold_known = False
+        self.counts = [0, 0, 0]
+
+    def look_at(self, document: Document) -> None:
+        texts = document.word_texts
+        self.documents += 1
+        self.words += len(texts)
+        self.longest = max(self.longest, len(texts))
+        gold = document.gold if document.gold is not None else document.spans
+        self.gold_known |= document.gold is not None or bool(document.spans)
+        right = set(gold)
+        labelled: set[str] = set()
+        matches = self.matcher.matches(texts)
+        for match in matches:
+            labels = resolve([entry.type for entry in match.entries], self.options)
+            place = document.words[match.start].start, document.words[match.end - 1].end
+            is_right = any(Span(*place, label) in right for label in labels)
+            labelled.update(labels)
+            self.type_hits.update(labels)
+            self.counts[0] += is_right
+            self.counts[1] += len(labels)
+            self._count(document, match, place, is_right=is_right)
+        self.counts[2] += len(right)
+        self.covered += bool(matches)
+        self.type_documents.update(labelled)
+        if matches:
+            self.seen.append((document, tuple({e.surface for m in matches for e in m.entries})))
+
+    def _count(self, document: Document, match: Match, place: tuple[int, int], *, is_right: bool) -> None:
+        written = document.text[slice(*place)]
+        for surface in {entry.surface for entry in match.entries}:
+            health = self.health[surface]
+            health.hits += 1
+            health.correct += is_right
+            health.lower += surface[0].isupper() and written.islower()
+            if len(health.contexts) < CONTEXTS:
+                before = document.text[max(0, place[0] - CONTEXT_WIDTH) : place[0]]
+                health.contexts.append(Context(before, written, document.text[place[1] : place[1] + CONTEXT_WIDTH]))
+        if match.end - match.start > 1:
+            self.inner.update(_inner([word.casefold() for word in document.word_texts[match.start : match.end]]))
+
+    def report(self) -> Health:
+        found = sorted((h for h in self.health.values() if h.hits), key=lambda h: (-h.hits, h.surface))
+        unused = [h for h in self.health.values() if not h.hits]
+        inside = [(h, max((self.inner[form] for form in forms(h.surface, self.options)), default=0)) for h in unused]
+        ambiguous = [h for h in found if len(h.types) > 1]
+        common = [h for h in found if h.surface.casefold() in COMMON_WORDS or h.lower * 2 > h.hits]
+        return Health(
+            documents=self.documents,
+            words=self.words,
+            covered=self.covered,
+            types=tuple(self._coverage(type_) for type_ in self.gazetteer.types),
+            found=tuple(found),
+            dead=tuple(h for h, times in inside if not times),
+            inside=tuple(sorted(((h, t) for h, t in inside if t), key=lambda pair: -pair[1])),
+            ambiguous=tuple(ambiguous),
+            common=tuple(common),
+            duplicates=_duplicates(self.gazetteer),
+            near_duplicates=_near_duplicates(self.gazetteer),
+            too_long=tuple(e for e in self.gazetteer if len(e.surface.split()) > self.longest),
+            sentences=tuple(self._sentences(ambiguous, common, found)),
+            scores=Counts(*self.counts) if self.gold_known else None,
+        )
+
+    def _coverage(self, type_: str) -> TypeCoverage:
+        of_type = [health for health in self.health.values() if type_ in health.types]
+        return TypeCoverage(
+            type_,
+            self.gazetteer.sizes[type_],
+            sum(health.hits > 0 for health in of_type),
+            self.type_hits[type_],
+            self.type_documents[type_],
+        )
+
+    def _sentences(
+        self, ambiguous: Sequence[EntryHealth], common: Sequence[EntryHealth], found: Sequence[EntryHealth]
+    ) -> Iterator[Sentence]:
+        """For each troublesome term, the worst first, a sentence with as many such terms as possible."""
+        why = {h.surface: "is often wrong here" for h in found if self.gold_known and h.hits > 1 and h.precision < 0.5}
+        why |= {health.surface: "is an everyday word" for health in common}
+        why |= {health.surface: f"is {' and '.join(health.types)}" for health in ambiguous}
+        troubles = sorted(why, key=lambda s: (-self.health[s].hits, len(self.health[s].types) == 1))
+        others = [health.surface for health in found if health.surface not in why]
+        chosen: set[int] = set()
+        for surface in [*troubles, *others]:
+            if len(chosen) == SENTENCES:
+                return
+            candidates = [i for i, (_, terms) in enumerate(self.seen) if surface in terms and i not in chosen]
+            if not candidates:
+                continue
+            best = max(candidates, key=lambda i: sum(term in why for term in self.seen[i][1]))
+            chosen.add(best)
+            document = self.seen[best][0]
+            reason = why.get(surface, f"is found {self.health[surface].hits} times")
+            yield Sentence(document.text, self.matcher.spans(document), f"“{surface}” {reason}")
+
+
+def _inner(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Every proper part of a sequence of words."""
+    for start in range(len(words)):
+        for end in range(start + 1, min(len(words), start + LONGEST_INSIDE) + 1):
+            if end - start < len(words):
+                yield tuple(words[start:end])
+
+
+def _duplicates(gazetteer: Gazetteer) -> tuple[tuple[Entry, int], ...]:
+    first = {(entry.surface, entry.type): entry for entry in reversed(gazetteer.entries)}
+    counts = Counter((entry.surface, entry.type) for entry in gazetteer)
+    return tuple((first[key], times) for key, times in counts.most_common() if times > 1)
+
+
+def _near_duplicates(gazetteer: Gazetteer) -> tuple[tuple[str, ...], ...]:
+    groups: dict[str, dict[str, None]] = defaultdict(dict)
+    for surface in dict.fromkeys(entry.surface for entry in gazetteer):
+        key = re.sub(r"[\W_]+", "", surface.casefold())
+        groups[key.removesuffix("s") if len(key) > 3 else key][surface] = None
+    return tuple(tuple(group) for group in groups.values() if len(group) > 1)

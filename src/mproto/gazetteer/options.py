@@ -1,0 +1,44 @@
+"""How terms are matched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from mproto.errors import InputError
+
+Case = Literal["smart", "sensitive", "insensitive"]
+Ambiguous = Literal["drop", "first", "keep-all"]
+Normalise = Literal["NFC", "NFKC", "none"]
+
+
+@dataclass(frozen=True)
+class MatchOptions:
+    """How terms are matched. The defaults are the default policy.
+
+    Attributes:
+        case: whether letter case matters. `smart`: only for terms in capitals and terms of up to three characters.
+        normalise: Unicode normalisation of terms and text; `NFKC` also unites full-width and other compatibility forms.
+        plurals: a term also matches with a plural ending or without its own (`-s`, `-es`, `-ies`).
+        hyphens: a hyphen in a term also matches a space or nothing, and a space also a hyphen.
+        min_length: shorter terms are left out.
+        stop: terms to leave out, whatever their case.
+        ambiguous: what a term of several types gives: no label, the label of its first entry, or all of them.
+        priority: types that win over others, first the strongest; a term of several types gets the strongest of them.
+    """
+
+    case: Case = "smart"
+    normalise: Normalise = "NFC"
+    plurals: bool = False
+    hyphens: bool = False
+    min_length: int = 1
+    stop: frozenset[str] = frozenset()
+    ambiguous: Ambiguous = "drop"
+    priority: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("case", Case), ("normalise", Normalise), ("ambiguous", Ambiguous)):
+            if (value := getattr(self, name)) not in get_args(allowed):
+                raise InputError(f"{name} is {value!r}", hint=f"choose from {', '.join(get_args(allowed))}")
+        if self.min_length < 1:
+            raise InputError(f"min_length is {self.min_length}", hint="give 1 or more")

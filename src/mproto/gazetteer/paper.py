@@ -1,0 +1,58 @@
+"""Dictionary matching as it was done for the paper's data sets, word for word.
+
+Each type on its own: at every word the longest run of up to ten words that is an entry, letter for letter, is flagged, and
+the search goes on behind it, but **not with the next word**: the word right behind a match is never tried. A word gets a
+type's label if exactly one type flagged it, and spans are runs of words with the same label. The skipped word is a bug of the
+original, kept here because the published labels depend on it; the default policy has no such thing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mproto.text.document import Span
+from mproto.text.tagging import OUTSIDE, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mproto.gazetteer.entries import Gazetteer
+    from mproto.text.document import Document
+
+LONGEST = 10
+
+
+class PaperMatcher:
+    """The paper's matching, behind the same method as `Matcher`."""
+
+    def __init__(self, gazetteer: Gazetteer) -> None:
+        self._terms: dict[str, set[str]] = {type_: set() for type_ in gazetteer.types}
+        for entry in gazetteer:
+            self._terms[entry.type].add(entry.surface)
+        self._starts = {type_: {t.split(" ", 1)[0] for t in terms} for type_, terms in self._terms.items()}
+
+    def spans(self, document: Document) -> tuple[Span, ...]:
+        words, texts = document.words, document.word_texts
+        labels = [OUTSIDE] * len(texts)
+        flags = [0] * len(texts)
+        for type_ in self._terms:
+            for i in self._flagged(texts, type_):
+                labels[i], flags[i] = type_, flags[i] + 1
+        tags = [label if count == 1 else OUTSIDE for label, count in zip(labels, flags, strict=True)]
+        return tuple(
+            Span(words[start].start, words[end - 1].end, label) for start, end, label in decode(tags, bare=True).spans
+        )
+
+    def _flagged(self, words: Sequence[str], type_: str) -> list[int]:
+        terms, starts = self._terms[type_], self._starts[type_]
+        flagged: list[int] = []
+        position = 0
+        while position < len(words):
+            if words[position] in starts:
+                for length in range(min(LONGEST, len(words) - position), 0, -1):
+                    if " ".join(words[position : position + length]) in terms:
+                        flagged += range(position, position + length)
+                        position += length
+                        break
+            position += 1  # always: so the word behind a match is skipped
+        return flagged
