@@ -60,11 +60,11 @@ def run(system: str, size: int) -> dict[str, float]:
     if system.startswith("mproto"):
         if system == "mproto-trie":
             sys.modules["daachorse"] = None  # type: ignore[assignment]
-        from mproto import Entry, Gazetteer
+        from mproto import Document, Entry, Gazetteer
         from mproto.gazetteer import Matcher, MatchOptions
 
         matcher = Matcher(Gazetteer(tuple(Entry(t, "X") for t in found)), MatchOptions(case="insensitive"))
-        inputs, match = list(corpus), lambda words: len(matcher.matches(words))
+        inputs, match = [Document.from_words(w) for w in corpus], lambda document: len(matcher.spans(document))
     elif system == "spacy":
         import spacy
         from spacy.matcher import PhraseMatcher

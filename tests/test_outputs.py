@@ -58,6 +58,14 @@ def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
 
 
+def test_folders_too(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    with Outputs() as outputs:
+        outputs.folder(tmp_path / "f", (".txt",)).write("big.txt", b"x" * 5_000_000)
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+    assert (tmp_path / "f" / "big.txt").stat().st_size == 5_000_000
+
+
 def test_existing_files_are_kept_without_force(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old")
     with pytest.raises(InputError, match="exists already"), Outputs() as outputs:

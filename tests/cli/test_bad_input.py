@@ -40,7 +40,7 @@ CASES = {
         "x.jsonl",
         '{"id": "7", "text": "ab", "spans": [{"start": 0, "end": 2, "label": "X"}, {"start": 1, "end": 2, "label": "Y"}]}',
         None,
-        ["document 1 (7)", "'ab' (X) and 'b' (Y) overlap", "conll cannot hold that", "--on-error skip"],
+        ["x.jsonl: document 1 (7)", "'ab' (X) and 'b' (Y) overlap", "conll cannot hold that", "--on-error skip"],
     ),
     "a missing column": ("x.conll", "a B-X\nb\n", "conll", ["line 2", "'b' has 1 column where at least 2"]),
     "an unknown tag": ("x.conll", "a B-X\nb Q-Y\n", "conll", ["line 2", "unknown tag 'Q-Y'", "--bare-tags"]),

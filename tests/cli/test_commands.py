@@ -162,10 +162,22 @@ class TestScore:
         shown = json.loads(succeed("score", "x.jsonl", "x.jsonl", "--json", cwd=tmp_path))
         assert (shown["overall"]["precision"], shown["overall"]["recall"]) == (1, 0.5)
 
+    def test_seen_and_unseen_and_seeds(self, corpus: Path) -> None:
+        lines = (corpus / "gold.jsonl").read_text().splitlines()
+        (corpus / "half.jsonl").write_text(
+            "\n".join(x if i % 3 else re.sub(r'"spans": .*', '"spans": []}', x) for i, x in enumerate(lines))
+        )
+        files = ["gold.jsonl", "half.jsonl", "--json", "--bootstrap", 50]
+        one = json.loads(succeed("score", *files, "--gazetteer", "terms", cwd=corpus))
+        assert one["seen"]["gold"] + one["unseen"]["gold"] == 262
+        assert one["seen"]["gold"] == 96
+        assert one["intervals"] != json.loads(succeed("score", *files, "--seed", 1, cwd=corpus))["intervals"]
+
     def test_different_documents(self, corpus: Path) -> None:
         lines = (corpus / "gold.jsonl").read_text().splitlines(keepends=True)
         (corpus / "short.jsonl").write_text("".join(lines[:5]))
         assert "short.jsonl: ends after 5 documents" in fail("score", "gold.jsonl", "short.jsonl", cwd=corpus)
+        assert "short.jsonl: ends after 5 documents" in fail("score", "short.jsonl", "gold.jsonl", cwd=corpus)
         (corpus / "other.jsonl").write_text("".join(reversed(lines)))
         assert "document 1 is" in fail("score", "gold.jsonl", "other.jsonl", cwd=corpus)
 

@@ -79,6 +79,34 @@ def test_words_can_be_cut_where_spans_need_it(text: str, data: st.DataObject) ->
     assert "".join(document.word_texts) == text.replace(" ", "")
 
 
+def test_gold_spans_follow_the_same_rules() -> None:
+    document = Document("ab cd", (Span(0, 2, "X"),), gold=(Span(1, 4, "Y"),))
+    assert not document.spans_fit_words
+    cut = document.split_at_spans()
+    assert cut.word_texts == ["a", "b", "c", "d"]
+    assert cut.spans_fit_words
+    assert cut.gold_word_spans == (WordSpan(1, 3, "Y"),)
+    given = Document("ab cd", gold=(Span(1, 4, "Y"),), given_words=(Word(0, 2), Word(3, 5)))
+    assert given.widen_spans().gold == (Span(0, 5, "Y"),)
+    with pytest.raises(ValueError, match="span -1–1"):
+        Document.from_words(["a"], [(-1, 1, "X")])
+    with pytest.raises(ValueError, match="word 2 is empty"):
+        Document.from_words(["a", ""])
+
+
+def test_metadata_counts_for_equality() -> None:
+    assert Document("a", meta={"x": 1}) != Document("a")
+
+
+def test_other_spans_on_the_same_words() -> None:
+    document = Document.from_words(["a", "b"], [(0, 1, "X")])
+    other = document.with_spans((Span(2, 3, "Y"),), ())
+    assert (other.word_spans, other.gold, other.word_texts) == ((WordSpan(1, 2, "Y"),), (), ["a", "b"])
+    assert document.word_spans == (WordSpan(0, 1, "X"),)
+    with pytest.raises(ValueError, match="lies outside"):
+        document.with_spans((Span(2, 9, "Y"),), None)
+
+
 def test_overlaps_are_found() -> None:
     assert Document("abcd", (Span(0, 2, "A"), Span(2, 4, "A"))).first_overlap is None
     assert Document("abcd", (Span(0, 3, "A"), Span(2, 4, "B"))).first_overlap == (Span(0, 3, "A"), Span(2, 4, "B"))

@@ -104,6 +104,28 @@ def test_the_papers_definitions() -> None:
     assert scores.cls.f1 == pytest.approx(2 * 0.5 * 0.25 / 0.75)
 
 
+def test_surfaces_are_seen_whatever_their_case_and_spacing() -> None:
+    gold = Document("Heart  ATTACK", (Span(0, 13, "D"),))
+    scores = score([(gold, gold)], terms=["heart attack"])
+    assert (scores.seen, scores.unseen) == (Counts(1, 1, 1), Counts(0, 0, 0))
+
+
+def test_json_says_what_the_scores_say() -> None:
+    text = "one two"
+    gold = Document(text, (Span(0, 3, "A"), Span(4, 7, "B")))
+    guess = Document(text, (Span(0, 3, "A"), Span(0, 3, "B"), Span(4, 7, "A")))
+    scores = score([(gold, guess)] * 30, terms=["one"], bootstrap=20)
+    shown = scores.as_dict()
+    for name in ("overall", "loc", "cls", "seen", "unseen"):
+        assert shown[name]["f1"] == getattr(scores, name).f1
+        assert shown[name]["predicted"] == getattr(scores, name).predicted
+    assert shown["macro"] == {"precision": 0.25, "recall": 0.5, "f1": pytest.approx(1 / 3)}
+    assert shown["seen"] != shown["unseen"]
+    assert scores.loc == Counts(60, 60, 60)
+    assert shown["intervals"]["loc"]["f1"] == [1, 1]
+    assert shown["intervals"]["cls"]["recall"] == [0.5, 0.5]
+
+
 def test_nothing_to_find_is_zero_not_an_error() -> None:
     scores = score([(Document("a"), Document("a"))], bootstrap=10)
     assert (scores.overall.precision, scores.overall.recall, scores.overall.f1) == (0, 0, 0)

@@ -107,13 +107,19 @@ def test_repaired_spans_are_valid(tags: list[str]) -> None:
         (["B-PER", "O", "I-LOC"], None, 1),
         (["I-PER", "B-PER"], None, 0),
         (["B-PER", "I-PER", "E-PER", "I-PER"], None, 2),
+        (["B-PER", "O"], "iob1", 1),
+        (["I-PER", "B-PER"], "io", 1),
+        (["B-PER", "O", "E-PER"], "bio", 2),
+        (["S-PER", "O", "B-LOC"], None, 1),
+        (["B_PER", "I_PER"], "bio", 0),
+        (["S-PER", "B-PER"], "io", 2),
     ],
 )
 def test_repairs_are_counted(tags: list[str], scheme: str | None, repairs: int) -> None:
     assert decode(tags).oddities.repairs(scheme) == repairs  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("tag", ["PER", "X-PER", "B-", "B", "b-PER", "-"])
+@pytest.mark.parametrize("tag", ["", "o", "PER", "X-PER", "B-", "B", "b-PER", "-"])
 def test_unknown_tags(tag: str) -> None:
     with pytest.raises(TagError, match=f"unknown tag '{tag}'"):
         decode(["O", tag])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import signal
@@ -26,6 +27,7 @@ STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(sign
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0 done, 1 the work failed, 2 the input or the call is wrong."""
+    gc.set_threshold(100_000, 20, 20)  # documents stream by in no cycles; looking for some costs a tenth of the time
     for number in STOPS:
         signal.signal(number, _stop)
     sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 (closed by the caller, and needed to the end)

@@ -76,7 +76,8 @@ def annotate_file(
             found += 1
             words += len(document.words)
             longest = max(longest, len(document.words))
-            labels.update(span.label for span in document.spans)
+            for span in document.spans:
+                labels[span.label] += 1
             if document.gold is not None:
                 has_gold = True
                 scorer.add(document.text, document.gold, document.spans)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from mproto.gazetteer.options import MatchOptions
 
 VERSION = 1
+ARRAYS = {"entries": "I", "ends": "I", "labels": "i", "lengths": "I"}
+"""The arrays of `Patterns` and what they hold."""
 WORTH_IT = 20_000
 """Smaller gazetteers are built faster than they are found on disk."""
 
@@ -46,8 +48,8 @@ def load(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> tuple[Aut
     path = _path(folder, gazetteer, options)
     try:
         meta = json.loads((path / "meta.json").read_bytes())
-        arrays = [array(code) for code in "IIi"]
-        for name, values in zip(("entries", "ends", "labels"), arrays, strict=True):
+        arrays = [array(code) for code in ARRAYS.values()]
+        for name, values in zip(ARRAYS, arrays, strict=True):
             values.frombytes((path / name).read_bytes())
         if [len(values) for values in arrays] != meta["lengths"]:
             return None
@@ -67,9 +69,9 @@ def save(folder: Path, gazetteer: Gazetteer, options: MatchOptions, automaton: A
             new = Path(scratch) / "new"
             new.mkdir()
             (new / "automaton").write_bytes(automaton.to_bytes())
-            for name in ("entries", "ends", "labels"):
+            for name in ARRAYS:
                 (new / name).write_bytes(getattr(patterns, name).tobytes())
-            lengths = [len(patterns.entries), len(patterns.ends), len(patterns.labels)]
+            lengths = [len(getattr(patterns, name)) for name in ARRAYS]
             (new / "meta.json").write_text(json.dumps({"lengths": lengths, "longest": patterns.longest}))
             shutil.rmtree(path, ignore_errors=True)
             new.rename(path)

@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from mproto.gazetteer import cache
-from mproto.gazetteer.automaton import BEGIN, END, build, mark
+from mproto.gazetteer.automaton import BEGIN, build, mark
 from mproto.gazetteer.forms import folds_case, forms, keeps_case, normalise
 from mproto.gazetteer.options import MatchOptions
 from mproto.text.document import Span
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 CHECK, NO_LABEL = -2, -1
 """Instead of a pattern's type: its entries must be looked at; it is ambiguous and gives no label."""
+
+
+Found = tuple[int, int, int, "list[Entry] | None"]
+"""A match: start and end in words, the pattern, and those of its entries that fit where not all of them do."""
 
 
 class Match(NamedTuple):
@@ -38,12 +42,14 @@ class Patterns(NamedTuple):
         entries: the entries of all patterns, one pattern after the other.
         ends: where each pattern's entries end.
         labels: each pattern's type, or `CHECK`, or `NO_LABEL`.
-        longest: the number of words of the longest pattern.
+        lengths: the number of words of each pattern.
+        longest: the largest of these.
     """
 
     entries: array[int]
     ends: array[int]
     labels: array[int]
+    lengths: array[int]
     longest: int
 
 
@@ -78,78 +84,77 @@ class Matcher:
 
     def spans(self, document: Document) -> tuple[Span, ...]:
         """The labels that the terms give a document."""
-        words = document.words
+        words, labels, types = document.words, self._patterns.labels, self._types
         spans = []
         for start, end, number, entries in self._find(document.word_texts):
-            label = self._patterns.labels[number]
-            if label == NO_LABEL:
-                continue
-            names = [self._types[label]] if label >= 0 else resolve([e.type for e in entries], self.options)
-            spans += [Span(words[start].start, words[end - 1].end, name) for name in names]
+            label = labels[number]
+            if label >= 0:
+                spans.append(Span(words[start].start, words[end - 1].end, types[label]))
+            elif label == CHECK:
+                names = resolve([entry.type for entry in entries or ()], self.options)
+                spans += [Span(words[start].start, words[end - 1].end, name) for name in names]
         return tuple(spans)
 
     def matches(self, words: Sequence[str]) -> list[Match]:
         """All matches in a sequence of words, with the entries behind each; ambiguous ones too."""
         return [
-            Match(start, end, tuple(entries or self._entries(number)))
+            Match(start, end, tuple(self._entries(number) if entries is None else entries))
             for start, end, number, entries in self._find(words)
         ]
 
-    def _find(self, words: Sequence[str]) -> list[tuple[int, int, int, list[Entry]]]:
-        """Matches as start, end, pattern and, where only some of its entries fit, those."""
+    def _find(self, words: Sequence[str]) -> list[Found]:
         if not words:
             return []
         marked = self._prepare(words)
-        labels = self._patterns.labels
-        matches: list[tuple[int, int, int, list[Entry]]] = []
+        count, labels, lengths = marked.count, self._patterns.labels, self._patterns.lengths
+        found: list[Found] = []
         done = 0  # every word before this one has been dealt with
         start = end = seen = 0
         for first, last, number in self._automaton.find(marked):
-            start, end = end + marked.count(BEGIN, seen, first), end + marked.count(END, seen, last)
-            seen = last
+            start = end if first == seen else end + count(BEGIN, seen, first)
+            end, seen = start + lengths[number], last
             if start < done:  # a second look ran into this match
-                done = self._look_again(words, done, end, matches)
+                done = self._look_again(words, done, end, found)
             elif labels[number] != CHECK:
-                matches.append((start, end, number, []))
+                found.append((start, end, number, None))
                 done = end
             elif entries := self._fitting(number, words[start:end]):
-                matches.append((start, end, number, entries))
+                found.append((start, end, number, entries))
                 done = end
             else:
-                done = end if end == start + 1 else self._look_again(words, start, end, matches)
-        return matches
+                done = end if end == start + 1 else self._look_again(words, start, end, found)
+        return found
 
     def _prepare(self, words: Sequence[str]) -> str:
         marked = normalise(mark(words), self.options.normalise)
         return marked.casefold() if self._folds else marked
 
-    def _look_again(
-        self, words: Sequence[str], start: int, stop: int, matches: list[tuple[int, int, int, list[Entry]]]
-    ) -> int:
+    def _look_again(self, words: Sequence[str], start: int, stop: int, found: list[Found]) -> int:
         """Match word by word where the longest pattern's case did not fit: a shorter one may, or one that starts later."""
         while start < stop:
             match = self._longest_fitting(words, start)
             if match:
-                matches.append(match)
+                found.append(match)
             start = match[1] if match else start + 1
         return start
 
-    def _longest_fitting(self, words: Sequence[str], start: int) -> tuple[int, int, int, list[Entry]] | None:
+    def _longest_fitting(self, words: Sequence[str], start: int) -> Found | None:
         end = min(len(words), start + self._patterns.longest)
         while end > start:
             marked = self._prepare(words[start:end])
             found = self._automaton.find(marked)
             if not found or found[0][0] != 0:
                 return None
-            end = start + marked.count(END, 0, found[0][1])
+            end = start + self._patterns.lengths[found[0][2]]
             if entries := self._fitting(found[0][2], words[start:end]):
                 return start, end, found[0][2], entries
             end -= 1
         return None
 
     def _entries(self, number: int) -> list[Entry]:
-        first = self._patterns.ends[number - 1] if number else 0
-        return [self.gazetteer.entries[i] for i in self._patterns.entries[first : self._patterns.ends[number]]]
+        ends, entries = self._patterns.ends, self.gazetteer.entries
+        places = range(ends[number - 1] if number else 0, ends[number])
+        return [entries[self._patterns.entries[i]] for i in places]
 
     def _fitting(self, number: int, words: Sequence[str]) -> list[Entry]:
         """The entries of a pattern that fit the words as they are written."""
@@ -175,7 +180,7 @@ def resolve(types: Iterable[str], options: MatchOptions) -> list[str]:
 
 def compile_patterns(gazetteer: Gazetteer, options: MatchOptions) -> tuple[list[str], Patterns]:
     """The marked forms of all entries, and what each stands for."""
-    numbers: dict[tuple[str, ...], list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     fold = folds_case(gazetteer, options)
     stop = {normalise(term, options.normalise).casefold() for term in options.stop}
     for i, entry in enumerate(gazetteer.entries):
@@ -184,7 +189,7 @@ def compile_patterns(gazetteer: Gazetteer, options: MatchOptions) -> tuple[list[
         exact = keeps_case(entry, options)
         plain = MatchOptions(normalise=options.normalise) if exact and (options.plurals or options.hyphens) else options
         for form in forms(entry.surface, plain, fold=fold):
-            numbers.setdefault(form, []).append(i)
+            numbers.setdefault(mark(form), []).append(i)
     entries, ends, labels = array("I"), array("I"), array("i")
     type_numbers = {name: number for number, name in enumerate(gazetteer.types)}
     for found in numbers.values():
@@ -193,8 +198,8 @@ def compile_patterns(gazetteer: Gazetteer, options: MatchOptions) -> tuple[list[
         of_pattern = [gazetteer.entries[i] for i in found]
         must_check = fold and any(keeps_case(entry, options) for entry in of_pattern)
         labels.append(CHECK if must_check else _label(of_pattern, type_numbers, options))
-    marked = [mark(form) for form in numbers]
-    return marked, Patterns(entries, ends, labels, max(map(len, numbers), default=0))
+    lengths = array("I", (marked.count(BEGIN) for marked in numbers))
+    return list(numbers), Patterns(entries, ends, labels, lengths, max(lengths, default=0))
 
 
 def _label(entries: list[Entry], numbers: dict[str, int], options: MatchOptions) -> int:

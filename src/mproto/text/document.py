@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter, le, lt
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mproto.text.words import Word, split_words
 
@@ -57,6 +57,8 @@ class Document:
     gold: tuple[Span, ...] | None = None
     meta: Mapping[str, Any] = field(default_factory=lambda: NO_META, hash=False)
 
+    _given_texts: ClassVar[tuple[str, ...] | None] = None  # the given words themselves, where they are at hand
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "spans", _checked(self.spans, self.text))
         if self.gold is not None:
@@ -90,6 +92,7 @@ class Document:
             id=id,
             gold=None if gold is None else _in_order(_in_characters(gold, offsets)),
             meta=meta,
+            _given_texts=tuple(words),
         )
 
     @classmethod
@@ -110,18 +113,20 @@ class Document:
 
     @property
     def word_texts(self) -> list[str]:
+        if self._given_texts is not None:
+            return list(self._given_texts)
         text = self.text
         return [text[start:end] for start, end in self.words]
 
     def surface(self, span: Span) -> str:
         return self.text[span.start : span.end]
 
-    @cached_property
+    @property
     def word_spans(self) -> tuple[WordSpan, ...]:
         """The spans in words. An edge inside a word takes in the whole word; spans that cover no word are left out."""
         return self._in_words(self.spans)
 
-    @cached_property
+    @property
     def gold_word_spans(self) -> tuple[WordSpan, ...] | None:
         """The gold spans in words, by the same rule."""
         return None if self.gold is None else self._in_words(self.gold)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mproto.errors import InputError
 from mproto.text.document import NO_META, Document
@@ -23,56 +23,83 @@ _BREAKS = re.compile(r"\s|(?<!.)-(?=DOCSTART-(?!.))|(?<!.)#(?=\s)")
 _NOT_IN_LABELS = re.compile(r"[\s,]+")
 
 
+class Lacks(NamedTuple):
+    """What a format cannot hold, under the names of `Keeps`; plain truth values, since they are asked for every document."""
+
+    text: bool
+    words: bool
+    any_word: bool
+    spans: bool
+    cuts: bool
+    overlaps: bool
+    touching: bool
+    any_label: bool
+    gold: bool
+    ids: bool
+    meta: bool
+    empty: bool
+
+    @classmethod
+    def of(cls, keeps: Keeps) -> Lacks:
+        return cls(**{name: Keeps[name.upper()] not in keeps for name in cls._fields})
+
+
 def fit(documents: Iterable[Document], format: Format, options: Options, notes: Notes) -> Iterator[Document]:
     """The documents as the format will hold them; what it cannot hold is counted in the notes.
 
     Raises:
         InputError: spans overlap and the format has no way to say so (unless the notes say to skip).
     """
-    keeps = format.keeps & ~(Keeps.TOUCHING if format.has_tags and options.write_scheme == "io" else Keeps(0))
+    merges = format.has_tags and options.write_scheme == "io"
+    lacks = Lacks.of(format.keeps & ~Keeps.TOUCHING if merges else format.keeps)
     for number, document in enumerate(documents, 1):
         try:
-            fitted = _fit(document, format.name, keeps, notes)
+            fitted = _fit(document, format.name, lacks, notes)
         except InputError as error:
             name = f"document {number}" + (f" ({document.id})" if document.id else "")
             notes.reject(InputError(f"{name}: {error.message}", hint=error.hint))
         else:
             if fitted is not None:
+                if merges and fitted.gold_word_spans:
+                    notes.count(
+                        "gold spans were merged with a touching one of the same label",
+                        _touching(fitted.gold_word_spans),
+                    )
                 yield fitted
 
 
-def _fit(document: Document, name: str, keeps: Keeps, notes: Notes) -> Document | None:
+def _fit(document: Document, name: str, lacks: Lacks, notes: Notes) -> Document | None:
     _check_characters(document)
-    if Keeps.EMPTY not in keeps and not document.words:
+    if lacks.empty and not document.words:
         notes.count(f"documents without a word were left out: {name} cannot hold them")
         return None
-    document = _drop(document, keeps, notes)
-    if Keeps.CUTS not in keeps and not document.spans_fit_words:
+    document = _drop(document, lacks, notes)
+    if lacks.cuts and not document.spans_fit_words:
         document = _align(document, notes)
-    if Keeps.OVERLAPS not in keeps and (overlap := document.first_overlap):
+    if lacks.overlaps and (overlap := document.first_overlap):
         shown = " and ".join(f"{document.surface(span)!r} ({span.label})" for span in overlap)
         raise InputError(
             f"spans {shown} overlap, and {name} cannot hold that",
             hint="choose a format that can (mproto formats), or pass --on-error skip to leave such documents out",
         )
-    if Keeps.ANY_LABEL not in keeps:
+    if lacks.any_label:
         document = _plain_labels(document, notes)
-    return _fit_text(document, keeps, notes) if Keeps.TEXT in keeps else _fit_words(document, keeps, notes)
+    return _fit_words(document, lacks, notes) if lacks.text else _fit_text(document, lacks, notes)
 
 
-def _drop(document: Document, keeps: Keeps, notes: Notes) -> Document:
+def _drop(document: Document, lacks: Lacks, notes: Notes) -> Document:
     """Without the parts that the format has no place for."""
     spans, gold, id_, meta = document.spans, document.gold, document.id, document.meta
-    if spans and Keeps.SPANS not in keeps:
+    if spans and lacks.spans:
         notes.count("spans were lost", len(spans))
         spans = ()
-    if gold is not None and Keeps.GOLD not in keeps:
+    if gold is not None and lacks.gold:
         notes.count("gold spans were lost: the format holds one set of spans", len(gold))
         gold = None
-    if id_ and Keeps.IDS not in keeps:
+    if id_ and lacks.ids:
         notes.count("document ids were lost")
         id_ = ""
-    if meta and Keeps.META not in keeps:
+    if meta and lacks.meta:
         notes.count("documents lost their metadata")
         meta = NO_META
     if clashes := RESERVED_KEYS & meta.keys():
@@ -128,19 +155,19 @@ def _plain_labels(document: Document, notes: Notes) -> Document:
     return replace(document, spans=plain(spans), gold=None if gold is None else plain(gold))
 
 
-def _fit_text(document: Document, keeps: Keeps, notes: Notes) -> Document:
-    if document.given_words is None or Keeps.WORDS in keeps:
+def _fit_text(document: Document, lacks: Lacks, notes: Notes) -> Document:
+    if document.given_words is None or not lacks.words:
         return document
     if document.given_words != split_words(document.text):
         notes.count("documents lost how they were split into words")
     return Document(document.text, document.spans, None, document.id, document.gold, document.meta)
 
 
-def _fit_words(document: Document, keeps: Keeps, notes: Notes) -> Document:
+def _fit_words(document: Document, lacks: Lacks, notes: Notes) -> Document:
     words = document.word_texts
-    if Keeps.TOUCHING not in keeps:
+    if lacks.touching:
         notes.count("spans were merged with a touching one of the same label", _touching(document.word_spans))
-    if Keeps.ANY_WORD not in keeps and any(map(_BREAKS.search, words)):
+    if lacks.any_word and any(map(_BREAKS.search, words)):
         notes.count("documents had white space inside words, or words that mean a new document, changed with _")
         words = [_BREAKS.sub("_", word) for word in words]
     elif " ".join(words) == document.text:

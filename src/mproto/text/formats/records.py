@@ -23,7 +23,13 @@ def read_lines(source: Source, parse: Callable[[str, int], Document | None]) -> 
     """A document a line; blank lines are skipped."""
     for number, raw in source.raw_lines():
         if raw.strip():
-            yield from _attempt(source, lambda: parse(source.decode(raw, number), number), number)  # noqa: B023
+            try:
+                document = parse(source.decode(raw, number), number)
+            except (InputError, ValueError) as error:
+                _reject(source, error, number)
+            else:
+                if document is not None:
+                    yield document
 
 
 def read_blocks(source: Source, parse: Callable[[Block], Document | None]) -> Iterator[Document]:
@@ -76,22 +82,26 @@ def write_json_array(records: Iterable[dict[str, Any]], write: Callable[[bytes],
     write(b"[]\n" if separator == "[\n" else b"\n]\n")
 
 
-def dump_json(record: object) -> str:
-    return json.dumps(record, ensure_ascii=False)
+dump_json = json.JSONEncoder(ensure_ascii=False).encode
+"""JSON with Unicode as it is."""
 
 
 def _attempt(source: Source, parse: Callable[[], Document | None], line: int) -> Iterator[Document]:
     """The document, or nothing when it is wrong or not wanted."""
     try:
         document = parse()
-    except InputError as error:
+    except (InputError, ValueError) as error:
+        _reject(source, error, line)
+    else:
+        if document is not None:
+            yield document
+
+
+def _reject(source: Source, error: InputError | ValueError, line: int) -> None:
+    if isinstance(error, InputError):
         source.notes.reject(error.at(source.path, line))
-        return
-    except ValueError as error:
+    else:
         source.notes.reject(source.error(str(error), line, "correct it"))
-        return
-    if document is not None:
-        yield document
 
 
 def _expect_object(record: object) -> dict[str, Any]:
