@@ -6,11 +6,12 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Self
 
     from mproto.errors import Notes
@@ -33,6 +34,9 @@ class Entry(NamedTuple):
     case_sensitive: bool | None = None
     file: str = ""
     line: int = 0
+
+
+_SURFACE, _TYPE, _CASE = (itemgetter(Entry._fields.index(name)) for name in ("surface", "type", "case_sensitive"))
 
 
 @dataclass(frozen=True)
@@ -82,12 +86,12 @@ class Gazetteer:
     @property
     def types(self) -> tuple[str, ...]:
         """The types, each once, in order of appearance."""
-        return tuple(dict.fromkeys(entry.type for entry in self.entries))
+        return tuple(dict.fromkeys(map(_TYPE, self.entries)))
 
     @property
     def sizes(self) -> dict[str, int]:
         """How many entries each type has."""
-        return dict(Counter(entry.type for entry in self.entries))
+        return dict(Counter(map(_TYPE, self.entries)))
 
     @property
     def surfaces(self) -> set[str]:
@@ -96,14 +100,14 @@ class Gazetteer:
     @cached_property
     def fingerprint(self) -> str:
         """Changes when a surface, a type, a case mark or their order does; not with files and lines."""
-        columns: Iterable[Callable[[Entry], str]] = (
-            lambda e: e.surface,
-            lambda e: e.type,
-            lambda e: str(e.case_sensitive),
-        )
+        cases = set(map(_CASE, self.entries))
         digest = hashlib.sha256()
-        for column in columns:
-            digest.update("\n".join(map(column, self.entries)).encode("utf-8", "surrogatepass") + b"\0")
+        for column in (
+            map(_SURFACE, self.entries),
+            map(_TYPE, self.entries),
+            () if cases <= {None} else map(str, map(_CASE, self.entries)),
+        ):
+            digest.update("\n".join(column).encode("utf-8", "surrogatepass") + b"\0")
         return digest.hexdigest()
 
     def head(self, fraction: float) -> Self:

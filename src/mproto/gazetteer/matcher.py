@@ -89,7 +89,7 @@ class Matcher:
         for start, end, number, entries in self._find(document.word_texts):
             label = labels[number]
             if label >= 0:
-                spans.append(Span(words[start].start, words[end - 1].end, types[label]))
+                spans.append(Span(words[start][0], words[end - 1][1], types[label]))
             elif label == CHECK:
                 names = resolve([entry.type for entry in entries or ()], self.options)
                 spans += [Span(words[start].start, words[end - 1].end, name) for name in names]

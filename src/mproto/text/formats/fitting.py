@@ -102,7 +102,7 @@ def _drop(document: Document, lacks: Lacks, notes: Notes) -> Document:
     if meta and lacks.meta:
         notes.count("documents lost their metadata")
         meta = NO_META
-    if clashes := RESERVED_KEYS & meta.keys():
+    if meta and (clashes := RESERVED_KEYS & meta.keys()):
         notes.count("metadata values were lost whose keys mean something else in the format", len(clashes))
         meta = {key: value for key, value in meta.items() if key not in clashes}
     if spans is document.spans and gold is document.gold and id_ == document.id and meta is document.meta:
@@ -131,8 +131,7 @@ def _widen(document: Document, notes: Notes) -> Document:
 
 def _check_characters(document: Document) -> None:
     """Half a character (a lone surrogate) is no text: UTF-8 cannot hold it."""
-    texts = (document.text, document.id, *(span.label for span in document.spans + (document.gold or ())))
-    for text in texts:
+    for text in {document.text, document.id, *(span.label for span in document.spans + (document.gold or ()))}:
         if not text.isascii():
             try:
                 text.encode()

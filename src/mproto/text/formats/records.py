@@ -59,7 +59,7 @@ def read_json_lines(source: Source, parse: Callable[[dict[str, Any]], Document |
 
     def parse_line(line: str, number: int) -> Document | None:
         try:
-            record = json.loads(line)
+            record = _load_json(line)
         except (ValueError, RecursionError) as error:
             raise json_error(source, error, number) from None
         return parse(_expect_object(record))
@@ -82,6 +82,7 @@ def write_json_array(records: Iterable[dict[str, Any]], write: Callable[[bytes],
     write(b"[]\n" if separator == "[\n" else b"\n]\n")
 
 
+_load_json = json.JSONDecoder().decode
 dump_json = json.JSONEncoder(ensure_ascii=False).encode
 """JSON with Unicode as it is."""
 
