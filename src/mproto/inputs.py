@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import stat
 import sys
 import zlib
 from pathlib import Path
@@ -54,7 +55,13 @@ class Source:
     @property
     def is_pipe(self) -> bool:
         """Whether it can be read only once: standard input, a named pipe, a process substitution."""
-        return self.is_stdin or (self.path.exists() and not self.path.is_file() and not self.path.is_dir())
+        if self.is_stdin:
+            return True
+        try:
+            mode = self.path.stat().st_mode
+        except OSError:
+            return False
+        return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
     @property
     def suffix(self) -> str:
@@ -80,10 +87,10 @@ class Source:
         if self.is_pipe:
             self._pipe = self._pipe or _Pipe(sys.stdin.buffer if self.is_stdin else self.path.open("rb", buffering=0))
             return self._pipe
-        if self.path.is_dir():
-            raise self.error("is a folder where a file is expected", hint="name one of the files in it")
         try:
             file = self.path.open("rb", buffering=0)
+        except IsADirectoryError:
+            raise self.error("is a folder where a file is expected", hint="name one of the files in it") from None
         except FileNotFoundError:
             raise self.error("no such file or folder", hint="check the path") from None
         except OSError as error:
