@@ -87,15 +87,18 @@ class Source:
         if self.is_pipe:
             self._pipe = self._pipe or _Pipe(sys.stdin.buffer if self.is_stdin else self.path.open("rb", buffering=0))
             return self._pipe
+        file = self._open_file()
+        return _Counted(file, self._on_bytes) if self._on_bytes else file
+
+    def _open_file(self) -> io.FileIO:
         try:
-            file = self.path.open("rb", buffering=0)
+            return self.path.open("rb", buffering=0)
         except IsADirectoryError:
             raise self.error("is a folder where a file is expected", hint="name one of the files in it") from None
         except FileNotFoundError:
             raise self.error("no such file or folder", hint="check the path") from None
         except OSError as error:
             raise self.error(f"cannot be read ({error.strerror})", hint="check the path and its permissions") from None
-        return _Counted(file, self._on_bytes) if self._on_bytes else file
 
     def head(self) -> bytes:
         """The first bytes, decompressed and without a byte order mark; nothing is consumed."""
@@ -144,8 +147,7 @@ class Source:
 
     def text(self) -> str:
         """The whole file, for formats of one document a file, just as it is but for a byte order mark."""
-        with self.open() as stream:
-            data = self._without_mark(self.guard(stream.read))
+        data = self._without_mark(self._bytes())
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -153,6 +155,17 @@ class Source:
             line_end = data.find(b"\n", line_start)
             line = data[line_start : None if line_end < 0 else line_end]
             return self.decode(line, data.count(b"\n", 0, error.start) + 1)
+
+    def _bytes(self) -> bytes:
+        """All of the file at once, by as few calls as there can be: folders may hold tens of thousands of small ones."""
+        if self.is_pipe:
+            with self.open() as stream:
+                return self.guard(stream.read)
+        with self._open_file() as file:
+            data = self.guard(file.readall)
+        if self._on_bytes:
+            self._on_bytes(len(data))
+        return self.guard(lambda: gzip.decompress(data)) if data[:2] == GZIP_MAGIC else data
 
     def _without_mark(self, data: bytes) -> bytes:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

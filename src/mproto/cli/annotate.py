@@ -6,7 +6,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mproto.cli.arguments import add_gazetteer, add_matching, add_reading, load_gazetteer, match_options, options
+from mproto.cli.arguments import (
+    add_gazetteer,
+    add_matching,
+    add_reading,
+    add_writing,
+    load_gazetteer,
+    match_options,
+    options,
+)
 from mproto.cli.console import notes_as_dict, print_json, print_notes, progress
 from mproto.cli.tables import percent
 from mproto.errors import Notes
@@ -34,12 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_matching(parser)
     add_reading(parser)
-    group = parser.add_argument_group("writing")
-    group.add_argument(
-        "--to", dest="write_format", metavar="FORMAT", help="format of the output (default: told by its name)"
-    )
-    group.add_argument("--tags", choices=("bio", "io"), default="bio", help="tagging scheme to write (default: bio)")
-    group.add_argument("--force", action="store_true", help="replace an existing output")
+    add_writing(parser)
 
 
 def run(parsed: argparse.Namespace) -> None:

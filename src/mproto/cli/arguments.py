@@ -36,6 +36,16 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_writing(parser: argparse.ArgumentParser) -> None:
+    """How to write documents."""
+    group = parser.add_argument_group("writing")
+    group.add_argument(
+        "--to", dest="write_format", metavar="FORMAT", help="format of the output (default: told by its name)"
+    )
+    group.add_argument("--tags", choices=("bio", "io"), default="bio", help="tagging scheme to write (default: bio)")
+    group.add_argument("--force", action="store_true", help="replace an existing output")
+
+
 def options(parsed: argparse.Namespace) -> Options:
     from mproto.text.formats import Options
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mproto.cli.arguments import add_reading, options
+from mproto.cli.arguments import add_reading, add_writing, options
 from mproto.cli.console import notes_as_dict, print_json, print_notes, progress
 from mproto.errors import InputError, Notes
 
@@ -27,12 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "output", metavar="OUT", type=Path, help="a file (also .gz), a folder, or - for standard output"
     )
     add_reading(parser)
-    group = parser.add_argument_group("writing")
-    group.add_argument(
-        "--to", dest="write_format", metavar="FORMAT", help="format of the output (default: told by its name)"
-    )
-    group.add_argument("--tags", choices=("bio", "io"), default="bio", help="tagging scheme to write (default: bio)")
-    group.add_argument("--force", action="store_true", help="replace an existing output")
+    add_writing(parser)
 
 
 def run(parsed: argparse.Namespace) -> None:

@@ -74,8 +74,9 @@ def annotate_file(
         read = reader.read(source, options)
         for document in annotate(read, gazetteer, matching=matching, options=match_options, cache_folder=cache_folder):
             found += 1
-            words += len(document.words)
-            longest = max(longest, len(document.words))
+            length = len(document.words)
+            words += length
+            longest = max(longest, length)
             for span in document.spans:
                 labels[span.label] += 1
             if document.gold is not None:

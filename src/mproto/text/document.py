@@ -156,8 +156,6 @@ class Document:
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         vars(other).update(spans=_checked(spans, self.text), gold=None if gold is None else _checked(gold, self.text))
-        for derived in ("word_spans", "gold_word_spans"):
-            vars(other).pop(derived, None)
         return other
 
     def split_at_spans(self) -> Self:

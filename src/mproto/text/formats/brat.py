@@ -38,8 +38,8 @@ def _read_pair(source: Source, path: Path) -> Document:
     text = source.beside(path).text()
     annotations = path.with_suffix(".ann")
     spans = []
-    if annotations.exists() and annotations.stat().st_size:
-        for number, line in source.beside(annotations).lines():
+    if annotations.exists():
+        for number, line in enumerate(source.beside(annotations).text().replace("\r\n", "\n").split("\n"), 1):
             if line.startswith("T"):
                 try:
                     spans.append(_span(line, text, source))
