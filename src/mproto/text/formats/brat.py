@@ -7,6 +7,7 @@ from the first to the last character, counted. Relations, events, attributes and
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
@@ -17,34 +18,39 @@ from mproto.text.formats.text_folder import document_id, encode, file_names, tex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from mproto.inputs import Source
 
 
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
-    paths = text_files(source) if source.is_folder else [source.path.with_suffix(".txt")]
     if source.is_folder:
-        alone = {path.with_suffix("") for path in source.path.rglob("*.ann")} - {path.with_suffix("") for path in paths}
-        source.notes.count("annotation files without a text file were not read", len(alone))
+        paths, annotated = text_files(source), {str(path) for path in source.path.rglob("*.ann")}
+    else:
+        paths, annotated = [source.path.with_suffix(".txt")], {str(source.path.with_suffix(".ann"))}
+    alone = annotated - {_annotations(path) for path in paths}
+    source.notes.count("annotation files without a text file were not read", len(alone))
     for path in paths:
         try:
-            yield _read_pair(source, path)
+            yield _read_pair(source, path, has_annotations=_annotations(path) in annotated)
         except InputError as error:
             source.notes.reject(error)
 
 
-def _read_pair(source: Source, path: Path) -> Document:
+def _annotations(path: Path) -> str:
+    return str(path).removesuffix(".txt") + ".ann"
+
+
+def _read_pair(source: Source, path: Path, *, has_annotations: bool) -> Document:
     text = source.beside(path).text()
-    annotations = path.with_suffix(".ann")
     spans = []
-    if annotations.exists():
-        for number, line in enumerate(source.beside(annotations).text().replace("\r\n", "\n").split("\n"), 1):
+    if has_annotations:
+        annotations = source.beside(Path(_annotations(path)))
+        for number, line in enumerate(annotations.text().replace("\r\n", "\n").split("\n"), 1):
             if line.startswith("T"):
                 try:
                     spans.append(_span(line, text, source))
                 except InputError as error:
-                    raise error.at(annotations, number) from None
+                    raise error.at(annotations.path, number) from None
             elif line.strip():
                 source.notes.count("relations, events, attributes and notes were not read")
     return Document(text, tuple(spans), id=document_id(source, path))
