@@ -39,7 +39,7 @@ class Source:
     """
 
     def __init__(self, path: Path | str, notes: Notes | None = None, on_bytes: OnBytes | None = None) -> None:
-        self.path = Path(path)
+        self.path = path if isinstance(path, Path) else Path(path)
         self.notes = notes or Notes()
         self._on_bytes = on_bytes
         self._pipe: _Pipe | None = None

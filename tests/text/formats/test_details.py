@@ -220,7 +220,11 @@ class TestTools:
         }
         write_documents([document], tmp_path / "out", "brat")
         assert "T2\tDisease 24 29;30 37\theart failure\n" in (tmp_path / "out" / "a.ann").read_text()
-        assert read(tmp_path / "a.ann")[0][0].spans == document.spans
+        assert read(tmp_path / "a.ann")[0] == [document]
+        (tmp_path / "out" / "b").mkdir()
+        put(tmp_path / "out" / "b", "c.txt", "below")
+        assert [d.id for d in read(tmp_path / "out")[0]] == ["a", "b/c"]
+        assert [d.id for d in read(tmp_path / "a.txt", "text-folder")[0]] == ["a"]
 
     def test_gliner_ends_are_inclusive(self, tmp_path: Path) -> None:
         path = put(tmp_path, "x", '{"tokenized_text": ["New", "York"], "ner": [[0, 1, "city"]]}\n')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from itertools import count
 from typing import TYPE_CHECKING
@@ -61,7 +62,9 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
 
 
 def document_id(source: Source, path: Path) -> str:
-    return (path.relative_to(source.path) if source.is_folder else path).with_suffix("").as_posix()
+    """The path below the folder, without its ending; of a single file, its name."""
+    folder, place = f"{source.path}{os.sep}", str(path).removesuffix(".txt")
+    return place.removeprefix(folder).replace(os.sep, "/") if place.startswith(folder) else path.stem
 
 
 def write(documents: Iterable[Document], target: Target) -> None:
