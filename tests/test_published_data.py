@@ -20,7 +20,7 @@ def test_counts(folder: str, data_folder: Path) -> None:
             records = [json.loads(line) for line in file]
         documents = list(read_documents(path))
         assert len(documents) == len(records)
-        assert [d.word_texts for d in documents] == [r["tokens"] for r in records]
+        assert [list(d.word_texts) for d in documents] == [r["tokens"] for r in records]
         for document, record in zip(documents, records, strict=True):
             assert {tuple(s) for s in document.word_spans} == {
                 (e["start"], e["end"], e["type"]) for e in record["entities"]

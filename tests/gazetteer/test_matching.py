@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from mproto import Document, Entry, Gazetteer, Span, annotate
 from mproto.errors import InputError
 from mproto.gazetteer import Matcher, MatchOptions, automaton, cache
-from mproto.gazetteer.automaton import DoubleArray, Trie, mark
+from mproto.gazetteer.automaton import DoubleArray, Trie
 from mproto.gazetteer.forms import forms, keeps_case, normalise
 from mproto.gazetteer.matcher import compile_patterns
+from mproto.gazetteer.vocabulary import UNKNOWN, Codes, Vocabulary, code
 
 WORDS = st.sampled_from(
     [
@@ -65,7 +66,7 @@ def brute_force(words: list[str], entries: list[Entry], options: MatchOptions) -
     allowed = [e for e in entries if len(e.surface) >= options.min_length and e.surface.casefold() not in stop]
 
     def fits(entry: Entry, found: list[str]) -> bool:
-        key = tuple(normalise(mark(found).casefold(), options.normalise)[1:-1].split("\x02\x01"))
+        key = tuple(normalise(word, options.normalise).casefold() for word in found)
         if keeps_case(entry, options):
             exact = normalise("".join(found), options.normalise)
             plain = MatchOptions(normalise=options.normalise)
@@ -93,26 +94,54 @@ def test_matcher_against_brute_force(entries: list[Entry], words: list[str], opt
     assert [(m.start, m.end, set(m.entries)) for m in found] == brute_force(words, entries, options)
 
 
-ANY_WORD = st.text(min_size=1, max_size=4).filter(lambda word: not set(word) & {"\x01", "\x02"}) | st.text(
-    "ab", min_size=1, max_size=3
-)
+ANY_WORD = st.text(st.characters(exclude_categories=()), min_size=1, max_size=4) | st.text("ab", min_size=1, max_size=3)
+SPARSE = st.sampled_from([1, 1000, 5000])
+"""How far apart the words' numbers are: codes must differ in their first character, in their second, and in both."""
 
 
 @settings(max_examples=2000)
 @given(
     st.lists(st.lists(ANY_WORD, min_size=1, max_size=3), min_size=1, max_size=6),
     st.lists(ANY_WORD, max_size=12),
+    SPARSE,
     st.data(),
 )
-def test_automaton_and_trie_agree(patterns: list[list[str]], words: list[str], data: st.DataObject) -> None:
+def test_automaton_trie_and_brute_force_agree(
+    patterns: list[list[str]], words: list[str], sparse: int, data: st.DataObject
+) -> None:
     for pattern in patterns:  # make hits likely: some patterns stand in the text
         if data.draw(st.booleans()):
             place = data.draw(st.integers(0, len(words)))
             words = [*words[:place], *pattern, *words[place:]]
-    if not words or any("\ud800" <= char <= "\udfff" for word in [*words, *chain(*patterns)] for char in word):
-        return
-    marked = list(dict.fromkeys(map(mark, patterns)))
-    assert DoubleArray.build(marked).find(mark(words)) == Trie(marked).find(mark(words))
+    numbers = {word: i * sparse for i, word in enumerate(dict.fromkeys(chain(*patterns)))}
+    codes = Codes(Vocabulary.of(numbers), str)
+    unique = list(dict.fromkeys(map(tuple, patterns)))
+    coded = ["".join(map(code, map(numbers.__getitem__, pattern))) for pattern in unique]
+    sentence = "".join(map(codes.__getitem__, words))
+    found = DoubleArray.build(coded).find(sentence)
+    assert found == Trie(coded).find(sentence)
+    expected, position = [], 0
+    while position < len(words):
+        fitting = [p for p in unique if tuple(words[position : position + len(p)]) == p]
+        longest = max(fitting, key=len, default=None)
+        if longest:
+            expected.append((2 * position, 2 * (position + len(longest)), unique.index(longest)))
+        position += len(longest or "x")
+    assert found == expected
+
+
+@given(st.dictionaries(ANY_WORD, st.integers(0, 3_000_000)), ANY_WORD)
+def test_a_vocabulary_is_a_dictionary(numbers: dict[str, int], other: str) -> None:
+    vocabulary = Vocabulary.of(numbers)
+    for word in [*numbers, other]:
+        assert vocabulary.code(word) == (code(numbers[word]) if word in numbers else UNKNOWN)
+
+
+def test_codes_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mproto.gazetteer.vocabulary.REMEMBERED", 3)
+    codes = Codes(Vocabulary.of({"gold": 0}), str.casefold)
+    assert [codes[word] for word in ("a", "b", "c", "Gold", "a")] == [UNKNOWN, UNKNOWN, UNKNOWN, code(0), UNKNOWN]
+    assert len(codes) == 2
 
 
 def test_the_trie_steps_in_without_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,9 +237,9 @@ def test_old_spans_become_gold() -> None:
     assert again.word_spans[0].label == "Z"
 
 
-def test_marks_inside_words_do_no_harm() -> None:
+def test_control_characters_do_no_harm() -> None:
     matcher = Matcher(Gazetteer((Entry("gold", "X"),)))
-    assert [m[:2] for m in matcher.matches(["a\x01b", "\x02", "gold", "\x01"])] == [(2, 3)]
+    assert [m[:2] for m in matcher.matches(["a\x01b", "\0", "gold", "\0\0"])] == [(2, 3)]
 
 
 def test_unknown_policy() -> None:
@@ -220,6 +249,9 @@ def test_unknown_policy() -> None:
 
 def test_an_empty_gazetteer_and_empty_texts() -> None:
     assert [d.spans for d in annotate(["", " ", "a"], Gazetteer(()))] == [(), (), ()]
+
+
+FILES = ("automaton", "entries", "labels", "word-ends", "letters", "meta.json")
 
 
 class TestCache:
@@ -250,7 +282,7 @@ class TestCache:
 
     @pytest.mark.parametrize(
         ("name", "damage"),
-        [(name, damage) for name in ("automaton", "entries", "labels", "meta.json") for damage in ("cut", "gone")]
+        [(name, damage) for name in FILES for damage in ("cut", "gone")]
         + [("automaton", "garbage"), ("meta.json", "garbage")],
     )
     def test_damage_only_costs_time(self, name: str, damage: str, tmp_path: Path) -> None:
@@ -274,7 +306,8 @@ class TestCache:
 
 def test_patterns_are_flat_and_complete() -> None:
     gazetteer = Gazetteer((Entry("gold", "A"), Entry("Gold", "B"), Entry("IL-2", "A")))
-    marked, patterns = compile_patterns(gazetteer, MatchOptions())
-    assert len(marked) == len(patterns.ends) == len(patterns.labels)
+    codes, patterns, vocabulary = compile_patterns(gazetteer, MatchOptions())
+    assert len(codes) == len(patterns.ends) == len(patterns.labels)
+    assert set("".join(codes)) == set("".join(map(vocabulary.code, ("gold", "il", "-", "2", "il-2"))))
     assert patterns.ends[-1] == len(patterns.entries)
     assert set(patterns.entries) == {0, 1, 2}

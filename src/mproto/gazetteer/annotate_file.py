@@ -74,11 +74,12 @@ def annotate_file(
         read = reader.read(source, options)
         for document in annotate(read, gazetteer, matching=matching, options=match_options, cache_folder=cache_folder):
             found += 1
-            length = len(document.words)
+            length = document.word_count
             words += length
-            longest = max(longest, length)
-            for span in document.spans:
-                labels[span.label] += 1
+            if length > longest:
+                longest = length
+            for _, _, label in document.spans:
+                labels[label] += 1
             if document.gold is not None:
                 has_gold = True
                 scorer.add(document.text, document.gold, document.spans)

@@ -1,42 +1,28 @@
-r"""Finding patterns of whole words in a sentence: a daachorse automaton, or a plain trie where that is not installed.
-
-A sentence is one string in which every word stands between marks, `\x01word\x02`, and so is every pattern. So a match
-always starts and ends at word boundaries, whatever the words hold, and one pass finds the longest pattern at each place.
-"""
+"""Finding patterns in a string of codes (`vocabulary.py`): a daachorse automaton, or a plain trie where that is missing."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from mproto.gazetteer.vocabulary import WIDTH
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-BEGIN, END = "\x01", "\x02"
-BETWEEN = END + BEGIN
-
 Found = list[tuple[int, int, int]]
-"""Start and end in the marked string, and the number of the pattern."""
-
-
-def mark(words: Sequence[str]) -> str:
-    """Words between marks. Marks inside words, which no sane text holds, are taken out."""
-    marked = BEGIN + BETWEEN.join(words) + END
-    if marked.count(BEGIN) + marked.count(END) != 2 * len(words):
-        words = [word.replace(BEGIN, "�").replace(END, "�") for word in words]
-        marked = BEGIN + BETWEEN.join(words) + END
-    return marked
+"""Start and end in the string of codes, and the number of the pattern."""
 
 
 class Automaton(Protocol):
     """What a matcher needs."""
 
-    def find(self, marked: str) -> Found:
+    def find(self, codes: str) -> Found:
         """The longest pattern at the leftmost place, and so on behind it."""
 
 
 def build(patterns: Sequence[str]) -> Automaton:
-    """An automaton for marked patterns, each different from the others."""
+    """An automaton for patterns of codes, each different from the others."""
     try:
         return DoubleArray.build(patterns)
     except ImportError:
@@ -74,38 +60,36 @@ class DoubleArray:
 
 
 class Trie:
-    """The same in plain Python: nested dictionaries of words."""
+    """The same in plain Python: nested dictionaries of codes."""
+
+    END = ""
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._root: dict[str, dict[str, object]] = {}
+        self._root: dict[str, Any] = {}
         for number, pattern in enumerate(patterns):
-            node: dict[str, object] = self._root  # type: ignore[assignment]
-            for word in pattern[1:-1].split(BETWEEN):
-                node = node.setdefault(word, {})  # type: ignore[assignment]
-            node[END] = number
+            node = self._root
+            for i in range(0, len(pattern), WIDTH):
+                node = node.setdefault(pattern[i : i + WIDTH], {})
+            node[self.END] = number
 
-    def find(self, marked: str) -> Found:
-        words = marked[1:-1].split(BETWEEN)
-        starts = [0]
-        for word in words:
-            starts.append(starts[-1] + len(word) + 2)
+    def find(self, codes: str) -> Found:
         found: Found = []
         position = 0
-        while position < len(words):
-            number, end = self._longest(words, position)
+        while position < len(codes):
+            number, end = self._longest(codes, position)
             if number >= 0:
-                found.append((starts[position], starts[end], number))
-            position = end if number >= 0 else position + 1
+                found.append((position, end, number))
+            position = end if number >= 0 else position + WIDTH
         return found
 
-    def _longest(self, words: Sequence[str], start: int) -> tuple[int, int]:
+    def _longest(self, codes: str, start: int) -> tuple[int, int]:
         """The number of the longest pattern here and where it ends, or a negative number."""
-        node: dict[str, object] | None = self._root  # type: ignore[assignment]
+        node = self._root
         number, end = -1, start
-        for i in range(start, len(words)):
-            node = node.get(words[i])  # type: ignore[union-attr, assignment]
-            if node is None:
+        for i in range(start, len(codes), WIDTH):
+            if (child := node.get(codes[i : i + WIDTH])) is None:
                 break
-            if END in node:
-                number, end = node[END], i + 1  # type: ignore[assignment]
+            node = child
+            if self.END in node:
+                number, end = node[self.END], i + WIDTH
         return number, end

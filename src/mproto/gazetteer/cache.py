@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mproto.gazetteer.automaton import DoubleArray
+from mproto.gazetteer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from mproto.gazetteer.automaton import Automaton
     from mproto.gazetteer.entries import Gazetteer
-    from mproto.gazetteer.matcher import Patterns
+    from mproto.gazetteer.matcher import Compiled
     from mproto.gazetteer.options import MatchOptions
 
-VERSION = 1
-ARRAYS = {"entries": "I", "ends": "I", "labels": "i", "lengths": "I"}
-"""The arrays of `Patterns` and what they hold."""
+VERSION = 2
+ARRAYS = {"entries": "I", "ends": "I", "labels": "i", "word-ends": "I", "word-numbers": "I"}
+"""The arrays of patterns and vocabulary, and what they hold."""
 WORTH_IT = 20_000
 """Smaller gazetteers are built faster than they are found on disk."""
 
@@ -39,39 +39,45 @@ def _path(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> Path:
     return folder / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def load(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> tuple[Automaton, Patterns] | None:
+def load(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> Compiled | None:
     """What `save` kept, or nothing where it is not there, damaged or unreadable."""
-    from mproto.gazetteer.matcher import Patterns
+    from mproto.gazetteer.matcher import Compiled, Patterns
 
     if len(gazetteer) < WORTH_IT:
         return None
     path = _path(folder, gazetteer, options)
     try:
         meta = json.loads((path / "meta.json").read_bytes())
-        arrays = [array(code) for code in ARRAYS.values()]
+        entries, ends, labels, word_ends, word_numbers = arrays = [array(code) for code in ARRAYS.values()]
         for name, values in zip(ARRAYS, arrays, strict=True):
             values.frombytes((path / name).read_bytes())
-        if [len(values) for values in arrays] != meta["lengths"]:
+        letters = (path / "letters").read_bytes().decode("utf-8", "surrogatepass")
+        if [*map(len, arrays), len(letters)] != meta["lengths"]:
             return None
-        return DoubleArray.from_bytes((path / "automaton").read_bytes()), Patterns(*arrays, meta["longest"])  # type: ignore[call-arg, arg-type]
+        automaton = DoubleArray.from_bytes((path / "automaton").read_bytes())
+        patterns = Patterns(entries, ends, labels, meta["longest"])
+        return Compiled(automaton, patterns, Vocabulary(letters, word_ends, word_numbers))
     except (OSError, ValueError, KeyError, TypeError, ImportError):
         return None
 
 
-def save(folder: Path, gazetteer: Gazetteer, options: MatchOptions, automaton: Automaton, patterns: Patterns) -> None:
+def save(folder: Path, gazetteer: Gazetteer, options: MatchOptions, compiled: Compiled) -> None:
     """Keep an automaton; a disk that is full or read-only only costs the time next time."""
+    automaton, patterns, vocabulary = compiled
     if len(gazetteer) < WORTH_IT or not isinstance(automaton, DoubleArray):
         return
     path = _path(folder, gazetteer, options)
+    arrays = (patterns.entries, patterns.ends, patterns.labels, vocabulary.ends, vocabulary.numbers)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as scratch:
             new = Path(scratch) / "new"
             new.mkdir()
             (new / "automaton").write_bytes(automaton.to_bytes())
-            for name in ARRAYS:
-                (new / name).write_bytes(getattr(patterns, name).tobytes())
-            lengths = [len(getattr(patterns, name)) for name in ARRAYS]
+            for name, values in zip(ARRAYS, arrays, strict=True):
+                (new / name).write_bytes(values.tobytes())
+            (new / "letters").write_bytes(vocabulary.letters.encode("utf-8", "surrogatepass"))
+            lengths = [*map(len, arrays), len(vocabulary.letters)]
             (new / "meta.json").write_text(json.dumps({"lengths": lengths, "longest": patterns.longest}))
             shutil.rmtree(path, ignore_errors=True)
             new.rename(path)

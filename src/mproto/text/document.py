@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
-from operator import itemgetter, le, lt
+from itertools import accumulate, count, pairwise
+from operator import add, le, lt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -15,8 +15,6 @@ from mproto.text.words import Word, split_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Self
-
-_START, _END = itemgetter(0), itemgetter(1)
 
 NO_META: Mapping[str, Any] = MappingProxyType({})
 
@@ -37,6 +35,16 @@ class WordSpan(NamedTuple):
     label: str
 
 
+class _GivenWords:
+    """The words of a document made from words, worked out when somebody asks; what is given otherwise hides this."""
+
+    def __get__(self, document: Document | None, owner: type[Document]) -> tuple[Word, ...] | None:
+        if document is None or document._given_texts is None:  # noqa: SLF001
+            return None
+        words = vars(document)["given_words"] = tuple(map(Word, *document.edges))
+        return words
+
+
 @dataclass(frozen=True)
 class Document:
     """A text with labelled spans. Immutable; spans are a set, kept in order.
@@ -52,11 +60,12 @@ class Document:
 
     text: str
     spans: tuple[Span, ...] = ()
-    given_words: tuple[Word, ...] | None = None
+    given_words: tuple[Word, ...] | None = _GivenWords()  # type: ignore[assignment]
     id: str = ""
     gold: tuple[Span, ...] | None = None
     meta: Mapping[str, Any] = field(default_factory=lambda: NO_META, hash=False)
 
+    _edges: ClassVar[tuple[Sequence[int], Sequence[int]] | None] = None  # worked out when somebody asks
     _given_texts: ClassVar[tuple[str, ...] | None] = None  # the given words themselves, where they are at hand
 
     def __post_init__(self) -> None:
@@ -77,23 +86,14 @@ class Document:
         meta: Mapping[str, Any] = NO_META,
     ) -> Self:
         """A document of given words joined by single spaces; spans count words."""
-        offsets = []
-        position = 0
-        for word in words:
-            end = position + len(word)
-            offsets.append(Word(position, end))
-            position = end + 1
         if "" in words:
             raise ValueError(f"word {words.index('') + 1} is empty")
-        return cls._trusted(
-            text=" ".join(words),
-            spans=_in_order(_in_characters(spans, offsets)),
-            given_words=tuple(offsets),
-            id=id,
-            gold=None if gold is None else _in_order(_in_characters(gold, offsets)),
-            meta=meta,
-            _given_texts=tuple(words),
-        )
+        document = cls._trusted(text=" ".join(words), spans=(), id=id, gold=None, meta=meta, _given_texts=tuple(words))
+        if spans:
+            vars(document)["spans"] = _in_order(_in_characters(spans, document.edges))
+        if gold is not None:
+            vars(document)["gold"] = _in_order(_in_characters(gold, document.edges))
+        return document
 
     @classmethod
     def _trusted(cls, **fields: Any) -> Self:
@@ -112,11 +112,29 @@ class Document:
         return split_words(self.text)
 
     @property
-    def word_texts(self) -> list[str]:
+    def edges(self) -> tuple[Sequence[int], Sequence[int]]:
+        """Where the words start and where they end."""
+        if self._edges is None:  # a cached_property would take a lock for every document
+            vars(self)["_edges"] = self._work_out_edges()
+        return self._edges  # type: ignore[return-value]
+
+    def _work_out_edges(self) -> tuple[Sequence[int], Sequence[int]]:
+        if self._given_texts is None:
+            return tuple(zip(*self.words, strict=True)) or ((), ())  # type: ignore[return-value]
+        ends = list(map(add, accumulate(map(len, self._given_texts)), count()))
+        starts = [end + 1 for end in ends]
+        return [0, *starts[:-1]], ends
+
+    @property
+    def word_texts(self) -> tuple[str, ...]:
         if self._given_texts is not None:
-            return list(self._given_texts)
+            return self._given_texts
         text = self.text
-        return [text[start:end] for start, end in self.words]
+        return tuple([text[start:end] for start, end in self.words])
+
+    @property
+    def word_count(self) -> int:
+        return len(self.words if self._given_texts is None else self._given_texts)
 
     def surface(self, span: Span) -> str:
         return self.text[span.start : span.end]
@@ -139,23 +157,26 @@ class Document:
 
     def _touched(self, span: Span) -> tuple[int, int]:
         """The words that a span shares a character with, half-open."""
-        return bisect_right(self.words, span.start, key=_END), bisect_left(self.words, span.end, key=_START)
+        starts, ends = self.edges
+        return bisect_right(ends, span.start), bisect_left(starts, span.end)
 
     @property
     def spans_fit_words(self) -> bool:
         """Whether every span, gold ones too, starts and ends where a word does."""
-        words = self.words
+        starts, ends = self.edges
         for span in self.spans + (self.gold or ()):
             first, last = self._touched(span)
-            if first >= last or words[first].start != span.start or words[last - 1].end != span.end:
+            if first >= last or starts[first] != span.start or ends[last - 1] != span.end:
                 return False
         return True
 
     def with_spans(self, spans: Iterable[Span], gold: Iterable[Span] | None) -> Self:
         """The same document with other spans; quick, since its words are known to be right."""
         other = object.__new__(type(self))
-        vars(other).update(vars(self))
-        vars(other).update(spans=_checked(spans, self.text), gold=None if gold is None else _checked(gold, self.text))
+        fields = vars(other)
+        fields.update(vars(self))
+        fields["spans"] = _checked(spans, self.text)
+        fields["gold"] = None if gold is None else _checked(gold, self.text)
         return other
 
     def split_at_spans(self) -> Self:
@@ -171,7 +192,7 @@ class Document:
         """The same document with every span widened to whole words; white space at its edges is left out."""
 
         def widened(spans: Sequence[Span]) -> tuple[Span, ...]:
-            return _in_characters(self._in_words(spans), self.words)
+            return _in_characters(self._in_words(spans), self.edges)
 
         return replace(self, spans=widened(self.spans), gold=None if self.gold is None else widened(self.gold))
 
@@ -185,23 +206,27 @@ class Document:
         return None
 
 
-def _in_characters(spans: Iterable[tuple[int, int, str]], words: Sequence[Word]) -> tuple[Span, ...]:
+def _in_characters(
+    spans: Iterable[tuple[int, int, str]], edges: tuple[Sequence[int], Sequence[int]]
+) -> tuple[Span, ...]:
     """Spans of words as spans of characters."""
     found = []
+    starts, ends = edges
     for start, end, label in spans:
-        if not 0 <= start < end <= len(words):
-            raise ValueError(_wrong_place(start, end, label, f"its sentence of {len(words)} words"))
+        if not 0 <= start < end <= len(starts):
+            raise ValueError(_wrong_place(start, end, label, f"its sentence of {len(starts)} words"))
         if not label:
             raise ValueError(f"span {start}–{end} has an empty label")
-        found.append(Span(words[start].start, words[end - 1].end, label))
+        found.append(Span(starts[start], ends[end - 1], label))
     return tuple(found)
 
 
 def _checked(spans: Iterable[Span], text: str) -> tuple[Span, ...]:
     """Spans in order, each once."""
     spans = tuple(spans)
+    length = len(text)
     for start, end, label in spans:
-        if not 0 <= start < end <= len(text):
+        if not 0 <= start < end <= length:
             raise ValueError(_wrong_place(start, end, label, f"its text of {len(text)} characters"))
         if not label:
             raise ValueError(f"span {start}–{end} has an empty label")

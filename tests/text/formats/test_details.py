@@ -80,7 +80,7 @@ class TestConll:
             "-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\n\nNew\tNNP\tB-LOC\nYork\tNNP\tI-LOC\n"
         )
         documents, notes = read(put(tmp_path, "x", content), "conll")
-        assert [d.word_texts for d in documents] == [["EU", "rejects"], ["New", "York"]]
+        assert [d.word_texts for d in documents] == [("EU", "rejects"), ("New", "York")]
         assert [d.word_spans for d in documents] == [(WordSpan(0, 1, "ORG"),), (WordSpan(0, 2, "LOC"),)]
         assert not notes.counts
 
@@ -299,7 +299,7 @@ class TestResearchFormats:
             "<eof> I None S",
         ]
         (document,), notes = read(put(tmp_path, "x", "\n".join(rows) + "\n\n"))
-        assert document.word_texts == ["lithium", "carbonate", "level", "heart", "rate", "fell"]
+        assert document.word_texts == ("lithium", "carbonate", "level", "heart", "rate", "fell")
         assert document.word_spans == (
             WordSpan(0, 2, "Chemical"),
             WordSpan(5, 6, "Chemical"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mproto.text.document import Document, WordSpan
+from mproto.text.document import NO_META, Document, WordSpan
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.fields import edges_and_label, expect, take, take_id, take_words, with_id
 from mproto.text.formats.records import dump_json, read_json_lines
@@ -32,7 +32,7 @@ def parse(record: dict[str, Any]) -> Document:
         _spans(take(record, "entities", list)),
         id=take_id(record),
         gold=None if human is None else _spans(expect(human, list, "'human_entities'")),
-        meta={key: value for key, value in record.items() if key not in _OWN_KEYS},
+        meta=NO_META if record.keys() <= _OWN_KEYS else {k: v for k, v in record.items() if k not in _OWN_KEYS},
     )
 
 
@@ -46,9 +46,10 @@ def _records(spans: Sequence[WordSpan]) -> list[dict[str, Any]]:
 
 def to_record(document: Document) -> dict[str, Any]:
     record: dict[str, Any] = {"tokens": document.word_texts, "entities": _records(document.word_spans)}
-    if document.gold_word_spans is not None:
-        record["human_entities"] = _records(document.gold_word_spans)
-    return with_id(document, record) | dict(document.meta)
+    gold = document.gold_word_spans
+    if gold is not None:
+        record["human_entities"] = _records(gold)
+    return {**with_id(document, record), **document.meta}
 
 
 def write(documents: Iterable[Document], target: Target) -> None:
