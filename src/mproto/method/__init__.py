@@ -1,0 +1,1 @@
+"""The paper's mathematics: optimal transport, assignment, prototypes, losses. PyTorch and nothing else."""
