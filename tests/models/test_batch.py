@@ -81,6 +81,9 @@ class TestWindows:
         words = [f"word{i % 977}" for i in range(20_000)]
         windows = make_windows([words], embedded().tokenizer, embedded().window)
         assert sum(len(w.firsts) for w in windows) == 20_000
+        plain = embedded().tokenizer([words], is_split_into_words=True, add_special_tokens=False, verbose=False)
+        parts = make_windows([words], embedded().tokenizer, embedded().window, context=0)
+        assert [id for w in parts for id in w.input_ids[1:-1]] == plain["input_ids"][0]
         batch = collate(windows[:1] + windows[-1:], embedded().pad_id)
         assert features(embedded(), batch).isfinite().all()
 
@@ -174,8 +177,8 @@ class TestPlan:
         one, other = (plan(lengths, batch_size=8, token_budget=400, generator=generator) for _ in range(2))
         together = [{frozenset(batch) for batch in epoch} for epoch in (one, other)]
         assert len(together[0] & together[1]) < len(one) / 100
-        means = torch.tensor([sum(lengths[i] for i in batch) / len(batch) for batch in one])
-        assert means[: len(means) // 2].mean() == pytest.approx(means[len(means) // 2 :].mean(), abs=5)
+        longest = [lengths[batch[0]] for batch in one[:50]]
+        assert longest != sorted(longest, reverse=True)  # lengths come in any order, not falling
 
     def test_prediction_starts_with_the_longest(self) -> None:
         batches = plan([3, 9, 5, 9, 1], batch_size=2, token_budget=100)

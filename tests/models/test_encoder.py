@@ -74,7 +74,7 @@ class TestFeatures:
         assert {p.dtype for p in encoder.parameters()} == {torch.float32}
 
     def test_weights_in_half_precision_are_trained_in_full(self, copy: Path) -> None:
-        BertModel.from_pretrained(copy, dtype=torch.float16).save_pretrained(copy)
+        BertModel.from_pretrained(copy).half().save_pretrained(copy)
         assert {p.dtype for p in Encoder.load(str(copy)).parameters()} == {torch.float32}
 
 
