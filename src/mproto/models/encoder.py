@@ -1,0 +1,100 @@
+"""The encoder: any Hugging Face encoder with a fast tokenizer, from words to one feature each.
+
+encoder = Encoder.load(EMBEDDED)
+windows = make_windows(sentences, encoder.tokenizer, encoder.window)
+features = encoder(collate(windows, encoder.pad_id))            # (W, d)
+
+where W is the number of words and d the size of a feature.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+from transformers import AutoConfig
+
+from mproto.models.available import EMBEDDED, Available, available
+from mproto.models.loading import load_parts, load_tokenizer, network, quiet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+    from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from mproto.models.batch import Batch
+
+__all__ = ["EMBEDDED", "Available", "Encoder", "available"]
+
+USUAL_WINDOW = 512  # for the few encoders that state no limit
+
+
+class Encoder(nn.Module):
+    """A pre-trained network that gives every word a feature: the last hidden state of its first sub-word.
+
+    It is in evaluation mode until `train()` is called.
+
+    Attributes:
+        name: its name, or the name of its folder.
+        tokenizer: its fast tokenizer.
+        model: its network, without a pooler.
+        hidden_size: d, the size of a feature.
+        window: the most sub-words of one input, special tokens included.
+        pad_id: the sub-word that fills up shorter inputs.
+    """
+
+    def __init__(self, name: str, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> None:
+        super().__init__()
+        self.name = name
+        self.tokenizer = tokenizer
+        self.model = model
+        self.hidden_size: int = model.config.hidden_size
+        self.window = _window(tokenizer, model)
+        self.pad_id: int = tokenizer.pad_token_id or 0
+        self.eval()
+
+    @classmethod
+    def load(cls, name_or_path: str = EMBEDDED) -> Self:
+        """The embedded encoder, a folder that `save_pretrained` wrote, or a name of the Hugging Face hub.
+
+        What is on this machine is taken first; a missing encoder is an `InputError`, at once and not after retries.
+        """
+        return cls(*load_parts(name_or_path))
+
+    @classmethod
+    def from_files(cls, config: dict[str, Any], folder: Path, name: str) -> Self:
+        """The architecture that `save_files` described, with random weights: the caller loads the right ones.
+
+        Args:
+            config: what `save_files` returned.
+            folder: where it wrote the tokenizer.
+            name: the encoder's name.
+        """
+        config = dict(config)
+        with quiet():
+            tokenizer = load_tokenizer(name, str(folder), local_files_only=True, trust_remote_code=False)
+            return cls(name, tokenizer, network(AutoConfig.for_model(config.pop("model_type"), **config)))
+
+    def save_files(self, folder: Path) -> dict[str, Any]:
+        """Write the tokenizer's files; the Hugging Face config, for JSON. Neither says where on a disk they came from."""
+        self.tokenizer.save_pretrained(folder)
+        config: dict[str, Any] = self.model.config.to_dict()
+        config.pop("_name_or_path", None)
+        return config
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Features (W, d) of the batch's own words, in its order; W words in B inputs of T sub-words."""
+        hidden: Tensor = self.model(input_ids=batch.input_ids, attention_mask=batch.attention_mask).last_hidden_state
+        return hidden[batch.rows, batch.columns]  # (B, T, d) -> (W, d)
+
+
+def _window(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:
+    """The smaller of what the tokenizer and the position embeddings allow; a tokenizer without a limit says 1e30."""
+    places = getattr(model.config, "max_position_embeddings", None) or USUAL_WINDOW
+    for module_name, module in model.named_modules():
+        # RoBERTa and its kin count positions from behind the padding's own
+        if module_name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+            places -= 0 if module.padding_idx is None else module.padding_idx + 1
+    return int(min(places, tokenizer.model_max_length))

@@ -1,0 +1,139 @@
+"""Words to windows: what an encoder reads at once, and where in it each word's feature lies.
+
+Every word is some window's own exactly once. A text longer than the window is split between words, and each part sees a
+few of its neighbours' words as context, which give no feature of their own there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from transformers import PreTrainedTokenizerBase
+
+CONTEXT = 64
+CHUNK, LINE = 10_000, 100  # words of one call of the tokenizer, which holds all its results in memory, and of one line
+_SURROGATES = re.compile("[\ud800-\udfff]")  # the tokenizers library refuses text that UTF-8 cannot hold
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One input of an encoder.
+
+    Attributes:
+        document: which sentence it is from.
+        start: the first own word's index in that sentence; the others follow.
+        input_ids: its sub-words, special tokens and context included.
+        firsts: for each own word, the position of its first sub-word in `input_ids`.
+    """
+
+    document: int
+    start: int
+    input_ids: list[int]
+    firsts: list[int]
+
+
+def make_windows(
+    sentences: Sequence[Sequence[str]], encoder_tokenizer: PreTrainedTokenizerBase, window: int, context: int = CONTEXT
+) -> list[Window]:
+    """The windows of all sentences, in order; none for an empty sentence.
+
+    A word is never dropped: one that has no sub-word (control characters, say) gets the unknown one, and of one that is
+    longer than a whole window only the last sub-words are cut off.
+
+    Args:
+        sentences: their words.
+        encoder_tokenizer: a fast tokenizer.
+        window: the most sub-words of an input, special tokens included.
+        context: sub-words of neighbouring words on each side, where a text is split; at most a quarter of the window.
+    """
+    before, after = _special_tokens(encoder_tokenizer)
+    capacity = window - len(before) - len(after)
+    if capacity < 1 or context < 0:
+        raise ValueError(f"a window of {window} sub-words with {context} of context has no room for a word")
+    context = min(context, capacity // 4)
+    pieces = _pieces(chain.from_iterable(sentences), encoder_tokenizer, capacity)
+    windows = []
+    for document, words in enumerate(sentences):
+        parts = [pieces[word] for word in words]
+        edges = [0, *accumulate(map(len, parts))]  # of words, in sub-words of the sentence
+        for first, start, stop, last in _split(edges, capacity, context):
+            ids = [*before, *chain.from_iterable(parts[first:last]), *after]
+            shift = len(before) - edges[first]
+            windows.append(Window(document, start, ids, [edge + shift for edge in edges[start:stop]]))
+    return windows
+
+
+def _pieces(words: Iterable[str], tokenizer: PreTrainedTokenizerBase, capacity: int) -> dict[str, list[int]]:
+    """The sub-words of each word, 1 to `capacity`.
+
+    Fast tokenizers treat given words one by one, so each distinct word needs to be looked at only once.
+    """
+    distinct = list(dict.fromkeys(words))
+    candidates = (tokenizer.unk_token_id, tokenizer.mask_token_id, tokenizer.pad_token_id)
+    unknown = next((id for id in candidates if id is not None), 0)
+    pieces: dict[str, list[int]] = {}
+    for start in range(0, len(distinct), CHUNK):
+        chunk = distinct[start : start + CHUNK]
+        ids = _tokenise([_SURROGATES.sub("\ufffd", word) for word in chunk], tokenizer)
+        pieces.update((word, own[:capacity] or [unknown]) for word, own in zip(chunk, ids, strict=True))
+    return pieces
+
+
+def _tokenise(words: list[str], tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
+    """The sub-words of each word, perhaps none; in lines of many words, since every line costs."""
+    lines = tokenizer(
+        [words[start : start + LINE] for start in range(0, len(words), LINE)],
+        is_split_into_words=True,
+        add_special_tokens=False,
+        padding=False,
+        truncation=False,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+        verbose=False,
+    )
+    found: list[list[int]] = [[] for _ in words]
+    for number, line in enumerate(lines.encodings):
+        for id, word in zip(line.ids, line.word_ids, strict=True):
+            found[number * LINE + word].append(id)
+    return found
+
+
+def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
+    """What the tokenizer puts before and after a text, seen on a word."""
+    probe = tokenizer([["a"]], is_split_into_words=True)
+    ids, words = probe["input_ids"][0], probe.word_ids(0)
+    inside = [position for position, word in enumerate(words) if word is not None]
+    return ids[: inside[0]], ids[inside[-1] + 1 :]
+
+
+def _split(edges: list[int], capacity: int, context: int) -> Iterator[tuple[int, int, int, int]]:
+    """Parts of a text as words (first, start, stop, last): own words from start to stop, with context first to last.
+
+    Args:
+        edges: (n + 1) where each word starts, and the last one ends, in sub-words; no word is longer than `capacity`.
+        capacity: the most sub-words of a part.
+        context: the most sub-words of context on each side.
+    """
+    count = len(edges) - 1
+    start = 0
+    while start < count:
+        first = start
+        room = min(context, capacity - (edges[start + 1] - edges[start]))
+        while first > 0 and edges[start] - edges[first - 1] <= room:
+            first -= 1
+        stop = start + 1
+        limit = edges[first] + capacity
+        end = limit if edges[count] <= limit else limit - context  # the last part needs no room for what follows
+        while stop < count and edges[stop + 1] <= end:
+            stop += 1
+        last = stop
+        while last < count and edges[last + 1] <= min(limit, edges[stop] + context):
+            last += 1
+        yield first, start, stop, last
+        start = stop
