@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -134,6 +134,7 @@ def test_the_converged_plan_is_what_sinkhorn_converges_to(n: int, m: int, seed: 
     cost, a, b = problem("random", n, m, seed)
     newton = converged_transport(cost, a, b, epsilon=0.1, tolerance=1e-10)
     long = sinkhorn(cost, a, b, epsilon=0.1, iterations=3000)
+    assume(long.column_error < 1e-8)  # it is slow where prototypes are far apart
     torch.testing.assert_close(newton.matrix, long.matrix, atol=1e-6, rtol=0)
 
 

@@ -83,8 +83,15 @@ def sinkhorn(cost: Tensor, a: Tensor, b: Tensor, *, epsilon: float, iterations: 
         raise ValueError(f"iterations is {iterations}, and must be at least 1")
     shape = cost.shape
     cost, a, b = as_batch(cost, a, b)
-    if cost.numel() == 0:
-        return Plan.of(cost, a, b, iterations).reshape(shape)
+    matrix = torch.zeros_like(cost)
+    filled = a.sum(-1) > 0
+    if bool(filled.any()):
+        matrix[filled] = _solve(cost[filled], a[filled], b[filled], epsilon, iterations)
+    return Plan.of(matrix, a, b, iterations).reshape(shape)
+
+
+def _solve(cost: Tensor, a: Tensor, b: Tensor, epsilon: float, iterations: int) -> Tensor:
+    """The plans (B, n, m) of problems that have mass."""
     log_kernel = cost / -epsilon
     log_a, log_b = a.log(), b.log()
     scalings = _log_iteration(log_kernel, log_a, log_b, log_u=torch.where(a > 0, 0.0, -torch.inf))
@@ -99,8 +106,7 @@ def sinkhorn(cost: Tensor, a: Tensor, b: Tensor, *, epsilon: float, iterations: 
             scalings = _log_iteration(log_kernel, log_a, log_b, scalings.log_u)
             good = 1
         done += good
-    matrix = (log_kernel + scalings.log_u.unsqueeze(-1) + scalings.log_v.unsqueeze(-2)).exp()
-    return Plan.of(matrix, a, b, iterations).reshape(shape)
+    return (log_kernel + scalings.log_u.unsqueeze(-1) + scalings.log_v.unsqueeze(-2)).exp()
 
 
 def as_batch(cost: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -116,13 +122,8 @@ def as_batch(cost: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor
 
 def _log_iteration(log_kernel: Tensor, log_a: Tensor, log_b: Tensor, log_u: Tensor) -> Scalings:
     """One iteration in logarithms, exact whatever the costs."""
-    log_v = _less(log_b, torch.logsumexp(log_kernel + log_u.unsqueeze(-1), -2))
-    return Scalings(_less(log_a, torch.logsumexp(log_kernel + log_v.unsqueeze(-2), -1)), log_v)
-
-
-def _less(log_mass: Tensor, log_sum: Tensor) -> Tensor:
-    """log_mass − log_sum, and −∞ where there is no mass, even if the sum is nothing too."""
-    return torch.where(log_mass == -torch.inf, log_mass, log_mass - log_sum)
+    log_v = log_b - torch.logsumexp(log_kernel + log_u.unsqueeze(-1), -2)
+    return Scalings(log_a - torch.logsumexp(log_kernel + log_v.unsqueeze(-2), -1), log_v)
 
 
 def _absorb(log_kernel: Tensor, scalings: Scalings, a: Tensor, b: Tensor) -> Tensor:

@@ -1,0 +1,64 @@
+"""The losses: tensors in, a scalar out.
+
+With a temperature of 1 and a similarity of at most 1, a softmax over 15 prototypes never gives one of them more than 0.35,
+so the paper's cross-entropy stays far from 0 and its gradients stay small. Dividing similarities by a temperature below 1
+sharpens it. And since every prototype but the target is a negative, the other prototypes of the word's own class push
+it away; merging the prototypes of a class before the softmax leaves them out of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn.functional import cross_entropy
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def prototype_cross_entropy(similarity: Tensor, target: Tensor, temperature: Tensor | float = 1.0) -> Tensor:
+    """Eq. RawCE and, over the kept words, eq. CE: the mean of −log softmax(s / τ) at the assigned prototype.
+
+    Args:
+        similarity: (N, P) s; N may be 0, and the loss is then 0.
+        target: (N,) long, the prototype assigned to each word.
+        temperature: τ; 1 in the paper.
+    """
+    return _mean(cross_entropy(similarity / temperature, target, reduction="none"))
+
+
+def class_logits(similarity: Tensor, class_of: Tensor, temperature: Tensor | float = 1.0) -> Tensor:
+    """The prototypes of each class merged: log Σ exp(s / τ) over those of class k, (N, P) to (N, K)."""
+    logits = similarity / temperature
+    top = logits.amax(-1, keepdim=True).detach()
+    sums = logits.new_zeros(len(logits), int(class_of[-1]) + 1).index_add(1, class_of, (logits - top).exp())
+    return sums.clamp_min(torch.finfo(sums.dtype).tiny).log() + top
+
+
+def class_cross_entropy(
+    similarity: Tensor, labels: Tensor, class_of: Tensor, temperature: Tensor | float = 1.0
+) -> Tensor:
+    """The mean cross-entropy over classes, same-class prototypes merged: which of them is near does not matter.
+
+    Args:
+        similarity: (N, P) s.
+        labels: (N,) long, the class of each word.
+        class_of: (P,) long, the class of each prototype.
+        temperature: τ.
+    """
+    return _mean(cross_entropy(class_logits(similarity, class_of, temperature), labels, reduction="none"))
+
+
+def compactness(similarity: Tensor, target: Tensor) -> Tensor:
+    """Eq. CompactLoss: the mean of d² = (1 − s)² between words and their prototypes.
+
+    Args:
+        similarity: (N, P) s.
+        target: (N,) long, the prototype assigned to each word.
+    """
+    return _mean((1 - similarity.gather(1, target.unsqueeze(-1)).squeeze(-1)) ** 2)
+
+
+def _mean(losses: Tensor) -> Tensor:
+    return losses.sum() / max(len(losses), 1)
