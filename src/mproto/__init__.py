@@ -8,21 +8,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mproto.version import __version__
+
 if TYPE_CHECKING:
     from mproto.gazetteer import Entry, Gazetteer, annotate
+    from mproto.recognizer import Recognizer
     from mproto.text import Document, Span, convert, read_documents, score, write_documents
-
-__version__ = "0.1.0"
+    from mproto.training import train
 
 _HOMES = {
     "Document": "mproto.text",
     "Entry": "mproto.gazetteer",
     "Gazetteer": "mproto.gazetteer",
+    "Recognizer": "mproto.recognizer",
     "Span": "mproto.text",
     "annotate": "mproto.gazetteer",
     "convert": "mproto.text",
     "read_documents": "mproto.text",
     "score": "mproto.text",
+    "train": "mproto.training",
     "write_documents": "mproto.text",
 }
 
@@ -30,12 +34,14 @@ __all__ = [
     "Document",
     "Entry",
     "Gazetteer",
+    "Recognizer",
     "Span",
     "__version__",
     "annotate",
     "convert",
     "read_documents",
     "score",
+    "train",
     "write_documents",
 ]
 

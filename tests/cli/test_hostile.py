@@ -83,7 +83,7 @@ class TestStreams:
             assert "No space left" in done.stderr
         assert "Traceback" not in shell("mproto formats >&-", tmp_path).stderr
 
-    @pytest.mark.parametrize("command", ["formats", "demo", "convert --help", "score x.jsonl x.jsonl"])
+    @pytest.mark.parametrize("command", ["formats", "demo --no-training", "convert --help", "score x.jsonl x.jsonl"])
     def test_a_terminal_of_letters_only(self, command: str, tmp_path: Path) -> None:
         put(tmp_path / "x.jsonl", ONE.replace('"C"', '"é\\ud800[/x]"'))
         done = shell(f"mproto {command}", tmp_path, LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")

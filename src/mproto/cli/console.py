@@ -60,3 +60,25 @@ def progress(what: str, path: Path) -> Iterator[Callable[[int], object] | None]:
     with Progress(*columns, console=stderr(), transient=True) as bar:
         task = bar.add_task(what, total=path.stat().st_size)
         yield lambda count: bar.advance(task, count)
+
+
+@contextmanager
+def training_progress() -> Iterator[Callable[[Any], object]]:
+    """A bar that counts training steps, on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield id
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.fields[state]}"), console=stderr(), transient=True) as bar:
+        task = bar.add_task("loading the encoder", total=None, state="")
+        score = ""
+
+        def show(progress: Any) -> None:
+            nonlocal score
+            score = score if progress.score is None else f"  dev F1 {100 * progress.score:.2f}"
+            state = f"loss {progress.loss:.3f}{score}"
+            bar.update(task, description="training", completed=progress.step, total=progress.steps, state=state)
+
+        yield show

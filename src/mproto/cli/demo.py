@@ -1,27 +1,41 @@
-"""`mproto demo`: the bundled corpus, and how far dictionary lookup gets on it."""
+"""`mproto demo`: the main job on the bundled corpus, from terms and text to a recogniser."""
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mproto.cli.console import print_json, stdout
-from mproto.cli.tables import score_table
+from mproto.cli.console import print_json, stdout, training_progress
+from mproto.cli.tables import comparison_table
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Sequence
 
-    from mproto.text import Document
+    from mproto.text import Document, Span
+    from mproto.text.scoring import Scores
 
-SUMMARY = "see the bundled corpus and what dictionary lookup finds in it"
-DESCRIPTION = """Load the bundled corpus (sentences about medicines and illnesses, and a gazetteer with gaps), show what is
-in it, and score plain dictionary lookup on the labelled test sentences."""
+SUMMARY = "the main job on the bundled corpus: label, train, compare, tag"
+DESCRIPTION = """Label the bundled corpus (sentences about medicines and illnesses) with its gazetteer, which has gaps;
+train a recogniser on these labels, in a minute or two; compare it with dictionary lookup on sentences that people
+labelled; and tag three new ones."""
 EXAMPLE = "mproto demo"
 
-SHOWN = 4
+OUTPUT = Path("mproto-demo")
+NEW = (
+    "Her rheumatologist swapped methotrexate for tofacitinib when the psoriasis spread to her scalp.",
+    "Nausea and a dry mouth are what most people notice in the first week on venlafaxine.",
+    "He was told to stop the ibuprofen, because it can make heart failure and kidney trouble worse.",
+)
+COLOURS = {"Chemical": "cyan", "Disease": "magenta"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None but those of every command."""
+    parser.add_argument(
+        "--output", type=Path, default=OUTPUT, metavar="DIR", help=f"a folder for the model (default: {OUTPUT})"
+    )
+    parser.add_argument("--no-training", action="store_true", help="only the corpus, and what dictionary lookup finds")
 
 
 def run(parsed: argparse.Namespace) -> None:
@@ -31,17 +45,53 @@ def run(parsed: argparse.Namespace) -> None:
 
     gazetteer = demo.gazetteer()
     test = demo.documents("test")
-    found = list(annotate(test, gazetteer))
-    scores = score(zip(test, found, strict=True), terms=gazetteer.surfaces, bootstrap=1000)
+
+    def scores_of(found: Sequence[Document]) -> Scores:
+        return score(zip(test, found, strict=True), terms=gazetteer.surfaces, bootstrap=1000)
+
+    scores = {"dictionary lookup": scores_of(list(annotate(test, gazetteer)))}
+    splits = {split: _statistics(demo.documents(split)) for split in ("train", "dev", "test")}
+    figures: dict[str, Any] = {"folder": str(demo.FOLDER), "splits": splits, "gazetteer": gazetteer.sizes}
+    if not parsed.json:
+        _show_corpus(splits, gazetteer.sizes)
+    tagged: list[tuple[str, list[Span]]] = []
+    if not parsed.no_training:
+        start = time.perf_counter()
+        scores["mproto"], tagged = _train(parsed.output, scores_of)
+        figures |= {"seconds": time.perf_counter() - start, "model": str(parsed.output)}
     if parsed.json:
-        splits = {split: _statistics(demo.documents(split)) for split in ("train", "dev", "test")}
-        lookup = {"lookup": scores.as_dict()}
-        print_json({"folder": str(demo.FOLDER), "splits": splits, "gazetteer": gazetteer.sizes, **lookup})
+        print_json(figures | {"scores": {name: found.as_dict() for name, found in scores.items()}})
         return
-    _show_corpus()
-    stdout().print(score_table(scores, "Dictionary lookup on the test sentences"))
-    _show_sentences(test, found)
-    stdout().print(f"\nThe files are in {demo.FOLDER}", soft_wrap=True)
+    console = stdout()
+    console.print(comparison_table(scores, f"On the {len(test)} test sentences"))
+    if tagged:
+        _show_tagged(tagged)
+        console.print(f"\nTrained in {figures['seconds']:.0f} s. The model is in {parsed.output}: try", soft_wrap=True)
+        console.print(f"  mproto predict {parsed.output} YOUR.txt --output found.jsonl", soft_wrap=True)
+    console.print(f"The corpus and its gazetteer are in {demo.FOLDER}", soft_wrap=True)
+
+
+def _train(
+    output: Path, scores_of: Callable[[Sequence[Document]], Scores]
+) -> tuple[Scores, list[tuple[str, list[Span]]]]:
+    from mproto import demo
+    from mproto.config import load_config
+    from mproto.inputs import Source
+    from mproto.jobs import train_files
+    from mproto.text import Document
+
+    with training_progress() as on_progress:
+        recognizer = train_files(
+            Source(demo.FOLDER / demo.FILES["train"]),
+            output,
+            load_config(),
+            gazetteer=demo.gazetteer(),
+            force=True,
+            on_progress=on_progress,
+        ).recognizer
+    scores = scores_of(list(recognizer.predict(demo.documents("test"))))
+    found = recognizer.predict(map(Document, NEW))
+    return scores, [(document.text, list(document.spans)) for document in found]
 
 
 def _statistics(documents: tuple[Document, ...]) -> dict[str, Any]:
@@ -49,41 +99,32 @@ def _statistics(documents: tuple[Document, ...]) -> dict[str, Any]:
     for document in documents:
         for span in document.spans:
             counts[span.label] = counts.get(span.label, 0) + 1
-    return {"sentences": len(documents), "words": sum(len(d.words) for d in documents), "spans": counts}
+    return {"sentences": len(documents), "words": sum(d.word_count for d in documents), "spans": counts}
 
 
-def _show_corpus() -> None:
+def _show_corpus(splits: dict[str, dict[str, Any]], sizes: dict[str, int]) -> None:
     from rich import box
     from rich.table import Table
-
-    from mproto import demo
 
     table = Table(
         title="The bundled corpus", title_justify="left", box=box.SIMPLE, pad_edge=False, collapse_padding=True
     )
-    for column in ("", "sentences", "words", *demo.gazetteer().types):
+    for column in ("", "sentences", "words", *sizes):
         table.add_column(column, justify="left" if not column else "right")
-    for split in ("train", "dev", "test"):
-        statistics = _statistics(demo.documents(split))
-        labels = [f"{statistics['spans'].get(type_, '–')}" for type_ in demo.gazetteer().types]
+    for split, statistics in splits.items():
+        labels = [f"{statistics['spans'].get(type_, '–')}" for type_ in sizes]
         table.add_row(split, f"{statistics['sentences']:,}", f"{statistics['words']:,}", *labels)
-    table.add_row("gazetteer (terms)", "", "", *(str(size) for size in demo.gazetteer().sizes.values()))
+    table.add_row("gazetteer (terms)", "", "", *map(str, sizes.values()))
     stdout().print(table)
 
 
-def _show_sentences(gold: tuple[Document, ...], found: list[Document]) -> None:
-    """A few sentences in which lookup finds some mentions and misses others."""
+def _show_tagged(tagged: list[tuple[str, list[Span]]]) -> None:
     from rich.text import Text
 
-    colours = {"Chemical": "cyan", "Disease": "magenta"}
     console = stdout()
-    console.print(
-        "Found by lookup: [bold cyan]Chemical[/], [bold magenta]Disease[/]; [underline]missed[/]", style="dim"
-    )
-    mixed = [pair for pair in zip(gold, found, strict=True) if 0 < len(set(pair[0].spans) & set(pair[1].spans)) < 3]
-    for right, guess in [pair for pair in mixed if len(pair[0].spans) >= 3][:SHOWN]:
-        text = Text(right.text)
-        for span in right.spans:
-            style = f"bold {colours[span.label]}" if span in guess.spans else "underline"
-            text.stylize(style, span.start, span.end)
+    console.print("New sentences: " + ", ".join(f"[bold {colour}]{name}[/]" for name, colour in COLOURS.items()))
+    for sentence, spans in tagged:
+        text = Text(sentence)
+        for span in spans:
+            text.stylize(f"bold {COLOURS[span.label]}", span.start, span.end)
         console.print(Text("  ") + text, soft_wrap=True)

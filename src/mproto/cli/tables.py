@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.table import Table
 
     from mproto.text.scoring import Counts, Scores
@@ -42,3 +44,22 @@ def score_table(scores: Scores, title: str | None = None) -> Table:
 
 def percent(share: float) -> str:
     return f"{100 * share:.2f}"
+
+
+def comparison_table(systems: Mapping[str, Scores], title: str | None = None) -> Table:
+    """Systems beside each other: all mentions, and those of terms that are in the gazetteer and that are not."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False, collapse_padding=True)
+    for column in ("", "", "precision", "recall", "F1", "95 % interval"):
+        table.add_column(column, justify="right" if column else "left", no_wrap=True)
+    parts = {"all": "overall", "in gazetteer": "seen", "not in gazetteer": "unseen"}
+    for name, scores in systems.items():
+        for part, key in parts.items():
+            counts: Counts | None = getattr(scores, key)
+            if counts is not None:
+                interval = scores.intervals.get(key, {}).get("f1", ())
+                measures = map(percent, (counts.precision, counts.recall, counts.f1))
+                table.add_row(name if part == "all" else "", part, *measures, "–".join(map(percent, interval)))
+    return table

@@ -179,6 +179,12 @@ class Document:
         fields["gold"] = None if gold is None else _checked(gold, self.text)
         return other
 
+    def with_meta(self, meta: Mapping[str, Any]) -> Self:
+        """The same document with other metadata."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), meta=meta)
+        return other
+
     def split_at_spans(self) -> Self:
         """The same document with words cut where a span starts or ends inside one, so that spans fit words."""
         edges = sorted({edge for span in self.spans + (self.gold or ()) for edge in span[:2]})

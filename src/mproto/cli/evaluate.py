@@ -1,0 +1,59 @@
+"""`mproto evaluate`: precision, recall and F1 of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mproto.cli.arguments import add_gazetteer, add_reading, load_gazetteer, options
+from mproto.cli.console import notes_as_dict, print_json, print_notes, progress, stdout
+from mproto.cli.tables import score_table
+from mproto.errors import InputError, Notes
+
+if TYPE_CHECKING:
+    import argparse
+
+SUMMARY = "precision, recall and F1 of a model on labelled documents"
+DESCRIPTION = """Tag labelled documents with a model and compare: strict, micro and per label, boundaries only (Loc.) and
+labels where the boundaries match (Cls.), with 95 % bootstrap intervals. With --gazetteer, also for terms that are in it and
+for terms that are not."""
+EXAMPLE = "mproto evaluate my-run test.jsonl --gazetteer terms/"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", type=Path, help="a model, or the folder of a training run")
+    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="documents with the right spans")
+    add_gazetteer(parser, "also score terms that are in it and terms that are not")
+    parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples; 0 for no intervals")
+    parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="sentences at once")
+    parser.add_argument("--seed", type=int, default=0, help="of the resampling")
+    add_reading(parser)
+
+
+def run(parsed: argparse.Namespace) -> None:
+    from mproto.inputs import Source
+
+    if parsed.bootstrap < 0 or parsed.batch_size < 1:
+        raise InputError("--bootstrap must be 0 or more, and --batch-size 1 or more", hint="correct the call")
+    notes = Notes(parsed.on_error)
+    terms = load_gazetteer(parsed).surfaces if parsed.gazetteer else None
+    from mproto.jobs import evaluate_file
+    from mproto.recognizer import Recognizer
+
+    recognizer = Recognizer.from_pretrained(parsed.model)
+    with progress("evaluating", parsed.corpus) as on_bytes:
+        scores = evaluate_file(
+            recognizer,
+            Source(parsed.corpus, notes, on_bytes),
+            terms=terms,
+            read_format=parsed.read_format,
+            options=options(parsed),
+            batch_size=parsed.batch_size,
+            bootstrap=parsed.bootstrap,
+            seed=parsed.seed,
+        )
+    if parsed.json:
+        print_json(scores.as_dict() | notes_as_dict(notes))
+        return
+    print_notes(notes)
+    stdout().print(score_table(scores))

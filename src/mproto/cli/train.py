@@ -1,0 +1,84 @@
+"""`mproto train`: a recogniser from text and terms."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mproto.cli.arguments import add_gazetteer, add_reading, load_gazetteer, options
+from mproto.cli.console import notes_as_dict, print_json, print_notes, training_progress
+from mproto.cli.tables import percent
+from mproto.errors import Notes
+
+if TYPE_CHECKING:
+    import argparse
+
+SUMMARY = "train a recogniser on text and terms, or on labelled documents"
+DESCRIPTION = """Train a named-entity recogniser. With --gazetteer the text may have no labels: those that the terms give
+are learnt from. Without, the labels of the training file are. Human labels kept beside distant ones are never looked at.
+
+The output is a folder: config.toml with every setting, history.jsonl with every step, and best/ with the model, which
+`mproto predict` and `mproto evaluate` take (the folder itself will do)."""
+EXAMPLE = "mproto train --train corpus.txt --gazetteer terms/ --output my-run"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--train", required=True, metavar="FILE", type=Path, help="the documents to learn from")
+    parser.add_argument("--dev", metavar="FILE", type=Path, help="labelled documents that pick the best checkpoint")
+    parser.add_argument("--output", required=True, metavar="DIR", type=Path, help="a new folder for the run")
+    parser.add_argument("--method", metavar="NAME", help="mproto (default) or tagger")
+    parser.add_argument("--preset", default="default", help="default, or paper for the settings of the paper")
+    parser.add_argument("--encoder", metavar="NAME", help="see mproto encoders (default: the embedded one)")
+    parser.add_argument("--config", metavar="FILE", type=Path, help="a TOML file of settings")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="one setting, over all the others"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="of everything random (default: 0)")
+    parser.add_argument("--force", action="store_true", help="replace an older run in the folder")
+    add_gazetteer(parser, "terms that label the training documents: a folder of TYPE.txt, a file, or TYPE=FILE")
+    add_reading(parser)
+
+
+def run(parsed: argparse.Namespace) -> None:
+    from mproto.config import load_config
+    from mproto.inputs import Source
+
+    settings = [*parsed.set, *([] if parsed.seed is None else [f"training.seed={parsed.seed}"])]
+    config = load_config(parsed.preset, parsed.config, settings, method=parsed.method, encoder=parsed.encoder)
+    notes = Notes(parsed.on_error)
+    gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
+    from mproto.jobs import train_files
+
+    with training_progress() as on_progress:
+        done = train_files(
+            Source(parsed.train, notes),
+            parsed.output,
+            config,
+            dev=Source(parsed.dev, notes) if parsed.dev else None,
+            gazetteer=gazetteer,
+            read_format=parsed.read_format,
+            options=options(parsed),
+            force=parsed.force,
+            on_progress=on_progress,
+        )
+    if parsed.json:
+        figures = {
+            "documents": done.documents,
+            "labels": done.labels,
+            "steps": done.steps,
+            "best_step": done.best_step,
+            "dev_f1": done.dev_f1,
+            "kept": done.kept,
+            "output": str(parsed.output),
+        }
+        print_json(figures | notes_as_dict(notes))
+        return
+    print_notes(notes)
+    labels = ", ".join(f"{count:,} {label}" for label, count in sorted(done.labels.items()))
+    sys.stdout.write(f"{done.documents:,} documents with {labels}; {done.steps:,} steps" + "\n")
+    if done.dev_f1 is not None:
+        sys.stdout.write(f"best on the development data at step {done.best_step:,}: F1 {percent(done.dev_f1)}" + "\n")
+    if done.kept is not None:
+        sys.stdout.write(f"words without a label that were learnt as O, at the end: {percent(done.kept)} %" + "\n")
+    sys.stdout.write(f"the model is in {parsed.output}" + "\n")

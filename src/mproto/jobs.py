@@ -1,0 +1,172 @@
+"""From files to files: what the commands `train`, `evaluate` and `predict` do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import tee
+from typing import TYPE_CHECKING, Any
+
+from mproto.errors import InputError
+from mproto.gazetteer.annotate import annotate
+from mproto.gazetteer.options import MatchOptions
+from mproto.text.convert import check_apart
+from mproto.text.formats import Options, detect, format_for_output, get_format, write_documents
+from mproto.text.scoring import Scorer, Scores
+from mproto.training import train
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from mproto.config import Config
+    from mproto.gazetteer.entries import Gazetteer
+    from mproto.inputs import Source
+    from mproto.recognizer import Recognizer
+    from mproto.text.document import Document
+    from mproto.text.formats.registry import Written
+    from mproto.training.loop import Progress
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came out of a training run.
+
+    Attributes:
+        recognizer: the model.
+        documents: how many it learnt from.
+        labels: how many distant labels of each type they have.
+        steps: how many were done.
+        best_step: the one whose model was kept.
+        dev_f1: its strict F1 on the development data, where there are any.
+        kept: the mean share of O words that took part in the last tenth of training, where the model says.
+    """
+
+    recognizer: Recognizer
+    documents: int
+    labels: dict[str, int]
+    steps: int
+    best_step: int
+    dev_f1: float | None
+    kept: float | None
+
+
+def train_files(
+    source: Source,
+    output: Path,
+    config: Config,
+    *,
+    dev: Source | None = None,
+    gazetteer: Gazetteer | None = None,
+    match_options: MatchOptions = MatchOptions(),
+    read_format: str | None = None,
+    options: Options = Options(),
+    force: bool = False,
+    on_progress: Callable[[Progress], object] = id,
+) -> Trained:
+    """Train on a file: on its own labels, or, with a gazetteer, on those that its terms give.
+
+    Raises:
+        InputError: the input, or the call, is wrong.
+        MprotoError: training failed.
+    """
+    documents = list(_read(source, read_format, options))
+    card: dict[str, Any] = {}
+    if gazetteer is not None:
+        documents = list(annotate(documents, gazetteer, options=match_options))
+        sizes = ", ".join(f"{count:,} {type_}" for type_, count in gazetteer.sizes.items())
+        card["gazetteer"] = f"{sizes} (fingerprint {gazetteer.fingerprint[:16]})"
+    history: list[Progress] = []
+
+    def remember(progress: Progress) -> None:
+        history.append(progress)
+        on_progress(progress)
+
+    try:
+        recognizer = train(
+            documents,
+            dev=None if dev is None else _gold(_read(dev, read_format, options)),
+            config=config,
+            output=output,
+            force=force,
+            on_progress=remember,
+            card=card,
+            notes=source.notes,
+        )
+    except InputError as error:
+        raise error.at(source.path) from None
+    best = [progress for progress in history if progress.best][-1]
+    kept = [progress.logs["kept"] for progress in history if "kept" in progress.logs]
+    last = kept[-max(1, len(kept) // 10) :]
+    return Trained(
+        recognizer,
+        len(documents),
+        dict(Counter(span.label for document in documents for span in document.spans)),
+        len(history),
+        best.step,
+        best.score,
+        sum(last) / len(last) if last else None,
+    )
+
+
+def evaluate_file(
+    recognizer: Recognizer,
+    source: Source,
+    *,
+    terms: Iterable[str] | None = None,
+    read_format: str | None = None,
+    options: Options = Options(),
+    batch_size: int = 32,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Scores:
+    """The scores of a model on labelled documents; human labels count where there are distant ones too."""
+    scorer = Scorer(terms)
+    gold, bare = tee(_gold(_read(source, read_format, options)))
+    found = any_gold = False
+    for right, guess in zip(gold, recognizer.predict(map(_bare, bare), batch_size=batch_size), strict=True):
+        found, any_gold = True, any_gold or bool(right.spans)
+        scorer.add(right.text, right.spans, guess.spans)
+    if not found or not any_gold:
+        raise source.error(
+            "holds no labelled entity to compare with" if found else "holds no document",
+            hint="name a corpus with human labels",
+        )
+    return scorer.scores(bootstrap=bootstrap, seed=seed)
+
+
+def predict_file(
+    recognizer: Recognizer,
+    source: Source,
+    output: Path,
+    *,
+    read_format: str | None = None,
+    write_format: str | None = None,
+    options: Options = Options(),
+    batch_size: int = 32,
+    force: bool = False,
+) -> Written:
+    """Write a file's documents with the entities that a model finds; whole, or not at all. Plain text becomes JSON Lines."""
+    reader = get_format(read_format) if read_format else detect(source)
+    if write_format is None and reader.name in ("text", "text-folder"):
+        write_format = "jsonl"
+    writer = get_format(write_format) if write_format else format_for_output(output, reader)
+    check_apart(source, output, writer)
+    predicted = recognizer.predict(reader.read(source, options), batch_size=batch_size)
+    try:
+        return write_documents(predicted, output, writer, options, force=force, notes=source.notes)
+    except InputError as error:
+        raise error.at(source.path) from None
+
+
+def _read(source: Source, format: str | None, options: Options) -> Iterator[Document]:
+    return (get_format(format) if format else detect(source)).read(source, options)
+
+
+def _gold(documents: Iterable[Document]) -> Iterator[Document]:
+    for document in documents:
+        yield document if document.gold is None else document.with_spans(document.gold, None)
+
+
+def _bare(document: Document) -> Document:
+    return document.with_spans((), None)

@@ -1,0 +1,96 @@
+"""What every model is to the training loop and to the recogniser."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from torch import nn
+
+from mproto.text.tagging import OUTSIDE, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import torch
+    from torch import Tensor
+
+    from mproto.config import Config
+    from mproto.models.batch import Batch
+    from mproto.models.encoder import Encoder
+    from mproto.text.document import Document
+    from mproto.text.tagging import OutputScheme
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One training step's forward pass.
+
+    Attributes:
+        loss: a scalar with a graph.
+        logs: what to write into the history.
+        finish: what is left to do once the weights have moved. The loop calls it; nothing else does.
+    """
+
+    loss: Tensor
+    logs: dict[str, float] = field(default_factory=dict)
+    finish: Callable[[], None] = lambda: None
+
+
+class Prediction(NamedTuple):
+    """What a model says about the W words of a batch.
+
+    Attributes:
+        probabilities: (W, T) of each tag.
+        prototype: (W,) long, the nearest prototype, where the model has any.
+        margin: (W,) how much more similar it is than the nearest prototype of any other class.
+    """
+
+    probabilities: Tensor
+    prototype: Tensor | None = None
+    margin: Tensor | None = None
+
+
+class Model(nn.Module, ABC):
+    """An encoder and a way to tag words.
+
+    Attributes:
+        encoder: from words to features.
+        labels: the entity types.
+        scheme: of the tags.
+        tags: `O`, then those of the types.
+    """
+
+    def __init__(self, encoder: Encoder, labels: Iterable[str], scheme: OutputScheme = "io") -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.labels = tuple(labels)
+        self.scheme = scheme
+        prefixes = "I" if scheme == "io" else "BI"
+        self.tags = (OUTSIDE, *(f"{prefix}-{label}" for label in self.labels for prefix in prefixes))
+
+    @classmethod
+    @abstractmethod
+    def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> Model:
+        """A new model, not trained yet."""
+
+    def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
+        """Look at some labelled batches before the first step; most models need not."""
+
+    @abstractmethod
+    def step(self, batch: Batch, progress: float) -> Step:
+        """The loss on a labelled batch, at a share of training from 0 to 1. Changes nothing; `Step.finish` does."""
+
+    @abstractmethod
+    def predict(self, batch: Batch) -> Prediction:
+        """Tags of the batch's words. Changes nothing."""
+
+    def tag_numbers(self, document: Document) -> list[int]:
+        """The tag of each word of a labelled document.
+
+        Raises:
+            ValueError: spans share a word.
+        """
+        numbers = {tag: number for number, tag in enumerate(self.tags)}
+        return [numbers[tag] for tag in encode(document.word_spans, document.word_count, self.scheme)]

@@ -1,0 +1,97 @@
+"""The paper's model: an encoder, and several prototypes for each class."""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from mproto.method.assignment import Transport, assign
+from mproto.method.losses import class_cross_entropy, compactness, prototype_cross_entropy
+from mproto.method.prototypes import OTHER, PrototypeBank
+from mproto.models.base import Model, Prediction, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from torch import Tensor
+
+    from mproto.config import Config, MProto
+    from mproto.method.assignment import Assignment
+    from mproto.models.batch import Batch
+    from mproto.models.encoder import Encoder
+
+SCORE_TEMPERATURE = 0.05
+"""Turns similarities into probabilities of classes for users. It changes no decision."""
+
+
+class MProtoModel(Model):
+    """Words are tagged with the class of the nearest prototype (IO tags, which are the classes)."""
+
+    def __init__(self, encoder: Encoder, labels: Iterable[str], settings: MProto) -> None:
+        super().__init__(encoder, labels, "io")
+        self.settings = settings
+        self.dropout = nn.Dropout(settings.dropout)
+        self.bank = PrototypeBank([settings.prototypes] * len(self.tags), encoder.hidden_size)
+        self.log_temperature = nn.Parameter(
+            torch.tensor(log(settings.temperature)), requires_grad=settings.learn_temperature
+        )
+        self.transport = Transport(settings.solver, settings.epsilon, settings.iterations)
+
+    @classmethod
+    def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> MProtoModel:
+        return cls(encoder, labels, config.mproto)
+
+    @torch.no_grad()
+    def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
+        if self.settings.start == "random":
+            self.bank.start_at_random(generator)
+            return
+        features, labels = zip(*((self.encoder(batch), batch.labels) for batch in batches), strict=True)
+        self.bank.start_from(torch.cat(features), torch.cat(labels), generator)
+
+    def step(self, batch: Batch, progress: float) -> Step:
+        """Similarities, assignment, losses; the update of the prototypes is left to `Step.finish`."""
+        assert batch.labels is not None
+        settings, labels, class_of = self.settings, batch.labels, self.bank.class_of
+        features = self.dropout(self.encoder(batch))
+        similarity = self.bank.similarity(features)
+        denoise = settings.denoise and progress >= settings.denoise_after
+        assignment = assign(similarity, labels, class_of, self.transport, beta=settings.beta if denoise else None)
+        kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
+        temperature = self.log_temperature.exp()
+        if settings.merge:
+            entropy = class_cross_entropy(kept, class_of[target], class_of, temperature)
+        else:
+            entropy = prototype_cross_entropy(kept, target, temperature)
+        compact = compactness(kept, target)
+        return Step(
+            loss=entropy + settings.compactness * compact,
+            logs={"cross_entropy": entropy.item(), "compactness": compact.item(), "kept": _kept(labels, assignment)},
+            finish=lambda: self._update(features.detach(), similarity.detach(), labels, assignment),
+        )
+
+    def _update(self, features: Tensor, similarity: Tensor, labels: Tensor, assignment: Assignment) -> None:
+        correct = self.bank.class_of[similarity.argmax(-1)] == labels if self.settings.only_correct else None
+        self.bank.update(
+            features,
+            assignment,
+            alpha=self.settings.alpha,
+            unit_features=self.settings.unit_features,
+            only=correct,
+        )
+
+    @torch.no_grad()
+    def predict(self, batch: Batch) -> Prediction:
+        similarity = self.bank.similarity(self.encoder(batch))
+        by_class = self.bank.class_similarity(similarity)
+        best, second = by_class.topk(2, -1).values.unbind(-1)
+        return Prediction(torch.softmax(by_class / SCORE_TEMPERATURE, -1), similarity.argmax(-1), best - second)
+
+
+def _kept(labels: Tensor, assignment: Assignment) -> float:
+    """The share of O words that take part in training."""
+    other = labels == OTHER
+    return (assignment.keep & other).sum().item() / max(int(other.sum()), 1)

@@ -1,0 +1,1 @@
+"""Presets: small TOML files with what they change."""

@@ -1,0 +1,268 @@
+"""The trained thing: text in, entities out."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from mproto.config import Config
+from mproto.errors import InputError
+from mproto.models.batch import collate, make_windows, plan
+from mproto.models.encoder import Encoder
+from mproto.models.registry import get_method
+from mproto.text.document import Document, Span, WordSpan
+from mproto.text.tagging import decode
+from mproto.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from torch import Tensor
+
+    from mproto.models.base import Model
+
+BEST = "best"
+"""The folder of the chosen model inside that of a training run."""
+AT_ONCE = 1024
+"""Documents that are sorted by length together."""
+
+
+class Entity(NamedTuple):
+    """A predicted entity.
+
+    Attributes:
+        span: where it is, and its type.
+        score: the mean probability of its words' tags, from 0 to 1.
+        prototype: the prototype nearest to its first word, such as `Disease-2`, where the model has any.
+        margin: how much more similar that is than the nearest prototype of any other class.
+    """
+
+    span: Span
+    score: float
+    prototype: str | None = None
+    margin: float | None = None
+
+
+class Recognizer:
+    """Finds entities in texts.
+
+    Args:
+        model: what tags words.
+        config: how it was trained.
+        card: what else the model card says.
+    """
+
+    def __init__(self, model: Model, config: Config, card: Mapping[str, Any] | None = None) -> None:
+        self.model = model
+        self.config = config
+        self.card = dict(card or {})
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The entity types."""
+        return self.model.labels
+
+    def __call__(
+        self, texts: str | Sequence[str], *, explain: bool = False
+    ) -> list[dict[str, Any]] | list[list[dict[str, Any]]]:
+        """The entities of a text, or of each of several, as a Hugging Face pipeline gives them.
+
+        Each is `{"entity_group", "score", "word", "start", "end"}`, with `text[start:end] == word`; with `explain`, also
+        `prototype` and `margin`.
+        """
+        documents = [Document(text) for text in ([texts] if isinstance(texts, str) else texts)]
+        found = [
+            [_as_dict(document, entity, explain=explain) for entity in entities]
+            for document, entities in zip(documents, self.entities(documents), strict=True)
+        ]
+        return found[0] if isinstance(texts, str) else found
+
+    def predict(self, documents: Iterable[Document], *, batch_size: int = 32) -> Iterator[Document]:
+        """The documents with predicted spans instead of their own; `meta["scores"]` holds the scores, in the same order."""
+        for block in _blocks(documents, AT_ONCE):
+            for document, entities in zip(block, self.entities(block, batch_size=batch_size), strict=True):
+                labelled = document.with_spans([entity.span for entity in entities], document.gold)
+                scores = [round(entity.score, 4) for entity in entities]
+                yield labelled.with_meta({**document.meta, "scores": scores})
+
+    def entities(self, documents: Sequence[Document], *, batch_size: int = 32) -> list[list[Entity]]:
+        """The entities of each document, in order."""
+        encoder = self.model.encoder
+        windows = make_windows([document.word_texts for document in documents], encoder.tokenizer, encoder.window)
+        found = [_Words(document.word_count) for document in documents]
+        budget = batch_size * encoder.window
+        batches = plan([len(w.input_ids) for w in windows], batch_size=batch_size, token_budget=budget)
+        with _inference(self.model):
+            for batch in (collate([windows[i] for i in indices], encoder.pad_id) for indices in batches):
+                prediction = self.model.predict(batch)
+                best = prediction.probabilities.max(-1)
+                columns = [best.indices, best.values, prediction.prototype, prediction.margin]
+                position = 0
+                for window in batch.windows:
+                    rows = slice(position, position := position + len(window.firsts))
+                    found[window.document].fill(window.start, [c if c is None else c[rows].tolist() for c in columns])
+        return [self._read(document, words) for document, words in zip(documents, found, strict=True)]
+
+    def _read(self, document: Document, words: _Words) -> list[Entity]:
+        spans = decode([self.model.tags[number] for number in words.tags]).spans
+        starts, ends = document.edges
+        entities = []
+        for start, end, label in spans:
+            score = sum(words.probabilities[start:end]) / (end - start)
+            name, margin = self._prototype(words, WordSpan(start, end, label))
+            entities.append(Entity(Span(starts[start], ends[end - 1], label), score, name, margin))
+        return entities
+
+    def _prototype(self, words: _Words, span: WordSpan) -> tuple[str | None, float | None]:
+        if not words.prototypes:
+            return None, None
+        names = prototype_names(self.model)
+        return names[words.prototypes[span.start]], words.margins[span.start]
+
+    def save_pretrained(self, folder: Path | str) -> None:
+        """Write the model as a folder: `config.json`, `model.safetensors`, the tokenizer's files, and a model card."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        description = {
+            "mproto_version": __version__,
+            "labels": list(self.labels),
+            "encoder": {"name": self.model.encoder.name, "config": self.model.encoder.save_files(folder)},
+            "settings": self.config.as_dict(),
+            "card": self.card,
+        }
+        (folder / "config.json").write_text(json.dumps(description, ensure_ascii=False, indent=2) + "\n", "utf-8")
+        save_file({name: t.contiguous() for name, t in self.model.state_dict().items()}, folder / "model.safetensors")
+        (folder / "README.md").write_text(_model_card(self), "utf-8")
+
+    @classmethod
+    def from_pretrained(cls, folder: Path | str) -> Recognizer:
+        """A model that `save_pretrained` wrote, or the best one of a training run.
+
+        Raises:
+            InputError: it is not there, not whole, or not a model.
+        """
+        folder = Path(folder)
+        if (folder / BEST / "config.json").is_file():
+            folder = folder / BEST
+        description = _read_description(folder)
+        try:
+            config = Config().with_values(description["settings"])
+            encoder = Encoder.from_files(description["encoder"]["config"], folder, description["encoder"]["name"])
+            model = get_method(config.method).build(encoder, description["labels"], config)
+            model.load_state_dict(_load_weights(folder / "model.safetensors"))
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise InputError(f"is not a whole model: {error}", path=folder, hint="train or copy it again") from None
+        return cls(model.eval(), config, description.get("card"))
+
+
+class _Words:
+    """What was predicted for each word of a document."""
+
+    def __init__(self, count: int) -> None:
+        self.tags = [0] * count
+        self.probabilities = [0.0] * count
+        self.prototypes: list[int] = []
+        self.margins: list[float] = []
+
+    def fill(self, start: int, columns: Sequence[list[Any] | None]) -> None:
+        tags, probabilities, prototypes, margins = columns
+        assert tags is not None
+        assert probabilities is not None
+        place = slice(start, start + len(tags))
+        self.tags[place], self.probabilities[place] = tags, probabilities
+        if prototypes is not None and margins is not None:
+            self.prototypes = self.prototypes or [0] * len(self.tags)
+            self.margins = self.margins or [0.0] * len(self.tags)
+            self.prototypes[place], self.margins[place] = prototypes, margins
+
+
+def prototype_names(model: Model) -> list[str]:
+    """`O-1`, `O-2`, …, `Disease-1`, … for each row of the bank; nothing for models without one."""
+    class_of: Tensor | None = getattr(getattr(model, "bank", None), "class_of", None)
+    if class_of is None:
+        return []
+    names, seen = [], [0] * (len(model.labels) + 1)
+    for number in class_of.tolist():
+        seen[number] += 1
+        names.append(f"{('O', *model.labels)[number]}-{seen[number]}")
+    return names
+
+
+@contextmanager
+def _inference(model: Model) -> Iterator[None]:
+    """Evaluation mode for a while; training goes on as before."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        model.train(training)
+
+
+def _as_dict(document: Document, entity: Entity, *, explain: bool) -> dict[str, Any]:
+    start, end, label = entity.span
+    found = {"entity_group": label, "score": entity.score, "word": document.text[start:end], "start": start, "end": end}
+    return {**found, "prototype": entity.prototype, "margin": entity.margin} if explain else found
+
+
+def _blocks(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:
+    block: list[Document] = []
+    for document in documents:
+        block.append(document)
+        if len(block) == size:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _read_description(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
+    try:
+        description = json.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"holds no model: config.json cannot be read ({error.strerror})", path=folder, hint="check the path"
+        ) from None
+    except ValueError as error:
+        raise InputError(f"is not JSON: {error}", path=path, hint="train or copy the model again") from None
+    if not isinstance(description, dict) or "mproto_version" not in description:
+        raise InputError("is not a model of mproto", path=folder, hint="name a folder that mproto train wrote")
+    return description
+
+
+def _load_weights(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"cannot be read: {error}", path=path, hint="train or copy the model again") from None
+
+
+def _model_card(recognizer: Recognizer) -> str:
+    """A README for the model's folder."""
+    lines = [
+        "---",
+        "library_name: mproto",
+        "pipeline_tag: token-classification",
+        "---",
+        "",
+        f"# Named-entity recogniser: {', '.join(recognizer.labels)}",
+        "",
+        f"Trained with mproto {__version__}, method `{recognizer.config.method}`, on the encoder "
+        f"`{recognizer.model.encoder.name}`, from labels that a term list gave, not people.",
+        "",
+        *(f"- {key}: {value}" for key, value in recognizer.card.items()),
+        "",
+        "```python",
+        "from mproto import Recognizer",
+        'ner = Recognizer.from_pretrained("this folder")',
+        "```",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,91 @@
+"""Labelled documents, made ready once: sub-words, windows, tags."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from mproto.errors import InputError
+from mproto.models.batch import Batch, Window, collate, make_windows, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mproto.config import Training
+    from mproto.models.base import Model
+    from mproto.text.document import Document
+
+LOOKED_AT = 512
+"""Windows that a model sees before its first step."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Windows of all documents, and the tag of every word.
+
+    Attributes:
+        windows: what the encoder reads.
+        tags: the numbers of the tags, by document and word.
+        pad_id: the sub-word that fills up batches.
+    """
+
+    windows: list[Window]
+    tags: list[list[int]]
+    pad_id: int
+
+    @classmethod
+    def of(cls, documents: Sequence[Document], model: Model) -> Data:
+        """Make documents ready for a model.
+
+        Raises:
+            InputError: spans of a document share a word.
+        """
+        tags = []
+        for number, document in enumerate(documents, 1):
+            try:
+                tags.append(model.tag_numbers(document))
+            except ValueError as error:
+                name = document.id or f"document {number}"
+                raise InputError(f"{name}: {error}", hint="leave one of the two out") from None
+        words = [document.word_texts for document in documents]
+        return cls(make_windows(words, model.encoder.tokenizer, model.encoder.window), tags, model.encoder.pad_id)
+
+    def batches(self, settings: Training, generator: torch.Generator) -> list[list[int]]:
+        """One epoch's batches of windows, in random order."""
+        lengths = [len(window.input_ids) for window in self.windows]
+        return plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget, generator=generator)
+
+    def batch(self, indices: Sequence[int]) -> Batch:
+        return collate([self.windows[i] for i in indices], self.pad_id, self.tags)
+
+    def sample(self, settings: Training, generator: torch.Generator) -> Iterator[Batch]:
+        """Some batches, half of them of windows with an entity, so that rare types are seen too."""
+        order = torch.randperm(len(self.windows), generator=generator).tolist()
+        with_entity = [i for i in order if any(self._own_tags(self.windows[i]))]
+        chosen = list(dict.fromkeys([*with_entity[: LOOKED_AT // 2], *order]))[:LOOKED_AT]
+        lengths = [len(self.windows[i].input_ids) for i in chosen]
+        for indices in plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget):
+            yield self.batch([chosen[i] for i in indices])
+
+    def _own_tags(self, window: Window) -> list[int]:
+        return self.tags[window.document][window.start : window.start + len(window.firsts)]
+
+
+def label_set(documents: Sequence[Document]) -> tuple[str, ...]:
+    """The entity types of labelled documents, the most frequent first.
+
+    Raises:
+        InputError: there is no document, or no entity in them.
+    """
+    if not documents:
+        raise InputError("there is no document to train on", hint="check the training data")
+    counts = Counter(span.label for document in documents for span in document.spans)
+    if not counts:
+        raise InputError(
+            f"the {len(documents):,} training documents have no labelled entity",
+            hint="label them with mproto annotate, or pass --gazetteer",
+        )
+    return tuple(sorted(counts, key=lambda label: (-counts[label], label)))
