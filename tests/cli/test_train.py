@@ -1,0 +1,109 @@
+"""`mproto train`, `evaluate` and `predict` as a person calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from encoders import embedded
+from mproto import demo
+from mproto.cli import main
+from runs import SMALL
+
+TRAIN, TEST, TERMS = demo.FOLDER / "train.txt", demo.FOLDER / "test.jsonl", demo.GAZETTEER
+SETTINGS = [argument for setting in SMALL for argument in ("--set", setting)]
+
+
+def call(*arguments: object) -> int:
+    return main([*map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    embedded()
+    folder = tmp_path_factory.mktemp("run") / "run"
+    assert call("train", "--train", TRAIN, "--gazetteer", TERMS, "--output", folder, *SETTINGS) == 0
+    return folder
+
+
+def test_training_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    embedded()
+    arguments = ["--train", TRAIN, "--gazetteer", TERMS, "--dev", demo.FOLDER / "dev.jsonl", "--output", tmp_path / "r"]
+    assert call("train", *arguments, *SETTINGS, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["documents"], shown["steps"], shown["best_step"]) == (705, 6, 6)
+    assert set(shown["labels"]) == {"Chemical", "Disease"}
+    assert 0 <= shown["dev_f1"] <= 1
+    assert 0 <= shown["kept"] <= 1
+
+
+def test_evaluation(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("evaluate", run, TEST, "--gazetteer", TERMS, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["overall"].keys() >= {"precision", "recall", "f1"}
+    assert shown.keys() >= {"loc", "cls", "types", "seen", "unseen", "intervals"}
+    assert call("evaluate", run / "best", TEST, "--bootstrap", 0) == 0
+    assert "boundaries (Loc.)" in capsys.readouterr().out
+
+
+def test_prediction(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("predict", run, TRAIN, "--output", tmp_path / "out.jsonl", "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    records = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert shown["documents"] == len(records) == 705
+    assert shown["entities"] == sum(len(record["spans"]) for record in records) > 0
+    for record in records:
+        assert len(record["scores"]) == len(record["spans"])
+    assert call("predict", run, TRAIN, "--output", tmp_path / "out.jsonl") == 2
+    assert "--force" in capsys.readouterr().err
+
+
+def test_words_stay_words(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"tokens": ["Aspirin", "helps"], "entities": [], "id": "7"}\n')
+    assert call("predict", run, tmp_path / "x.jsonl", "--output", tmp_path / "y.jsonl") == 0
+    record = json.loads((tmp_path / "y.jsonl").read_text())
+    assert (record["id"], record["tokens"]) == ("7", ["Aspirin", "helps"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "--train", TRAIN, "--output", "r"], "train.txt: the 705 training documents have no labelled entity"),
+        (["train", "--train", TRAIN, "--output", "r", "--set", "mproto.betta=1"], "did you mean mproto.beta"),
+        (["train", "--train", TRAIN, "--output", "r", "--preset", "x"], "no preset 'x'"),
+        (["train", "--train", "nowhere", "--output", "r"], "nowhere: no such file"),
+        (["train", "--train", TEST, "--output", "r", "--method", "tager"], "did you mean tagger"),
+        (["train", "--train", TEST, "--output", "r", "--encoder", "./no"], "./no"),
+        (["train", "--train", TEST, "--output", "."], "is not empty"),
+        (
+            ["train", "--train", TEST, "--dev", "genes.jsonl", "--output", "r"],
+            "types that the training data lack: Gene",
+        ),
+        (["evaluate", "nowhere", TEST], "nowhere: holds no model"),
+        (["predict", ".", TEST, "--output", "o"], "holds no model"),
+        (["predict", ".", TEST, "--output", "o", "--batch-size", "0"], "--batch-size 0"),
+        (["evaluate", ".", TEST, "--bootstrap", "-1"], "--bootstrap must be"),
+    ],
+)
+def test_wrong_calls(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    embedded()
+    monkeypatch.chdir(tmp_path)
+    Path("genes.jsonl").write_text('{"text": "BRCA1", "spans": [{"start": 0, "end": 5, "label": "Gene"}]}\n')
+    assert call(*arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+    assert not Path("r").exists() or not any(Path("r").iterdir())
+
+
+def test_evaluation_needs_labels(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("evaluate", run, TRAIN) == 2
+    assert "holds no labelled entity" in capsys.readouterr().err

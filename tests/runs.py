@@ -1,0 +1,29 @@
+"""A small training run that several tests look at."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from encoders import embedded
+from mproto import Recognizer, annotate, demo, train
+from mproto.config import Config, load_config
+from mproto.text import Document
+
+SMALL = ("training.epochs=0", "training.min_steps=6", "training.batch_size=8", "training.learning_rate=5e-4")
+
+
+def small_config(*settings: str, method: str = "mproto", preset: str = "default") -> Config:
+    return load_config(preset, settings=[*SMALL, *settings], method=method)
+
+
+@cache
+def labelled(count: int = 48) -> list[Document]:
+    """Sentences of the bundled corpus with distant labels."""
+    return list(annotate(demo.documents("train")[:count], demo.gazetteer()))
+
+
+@cache
+def small_model(method: str = "mproto") -> Recognizer:
+    """A model that has seen a few sentences. Tests must not train it further."""
+    embedded()  # skips where the encoder is missing
+    return train(labelled(), config=small_config(method=method))

@@ -1,0 +1,73 @@
+"""Settings: what is written is what is read, and what is wrong is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mproto.config import PRESETS, Config, load_config
+from mproto.errors import InputError
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_written_configuration_reads_back(preset: str, tmp_path: Path) -> None:
+    config = load_config(preset, settings=['encoder="a \\"b\\" \\\\ c"', "mproto.beta=0.25"])
+    (tmp_path / "c.toml").write_text(config.to_toml())
+    assert load_config(file=tmp_path / "c.toml") == config
+    assert Config().with_values(config.as_dict()) == config
+
+
+def test_later_sources_win(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text("method = 'tagger'\n[mproto]\nbeta = 0.5\nalpha = 0.5\n")
+    config = load_config("paper", tmp_path / "c.toml", ["mproto.beta=0.75"], encoder="x", method=None)
+    assert (config.mproto.beta, config.mproto.alpha, config.mproto.temperature) == (0.75, 0.5, 1.0)
+    assert (config.method, config.encoder) == ("tagger", "x")
+
+
+def test_the_paper_preset_is_the_papers() -> None:
+    """The values of the paper's appendix, for BC5CDR with the whole dictionary."""
+    config = load_config("paper")
+    m, t = config.mproto, config.training
+    assert (m.prototypes, m.compactness, m.alpha, m.beta) == (3, 0.05, 0.9, 0.01)
+    assert (m.epsilon, m.iterations, m.solver, m.temperature, m.merge) == (0.001, 100, "sinkhorn", 1.0, False)
+    assert (m.start, m.denoise_after, m.unit_features, m.only_correct) == ("random", 0.0, False, False)
+    assert (t.epochs, t.batch_size, t.learning_rate, t.warmup, t.weight_decay) == (10, 32, 1e-4, 100, 1e-4)
+    assert (t.max_gradient_norm, t.evaluate_every) == (1.0, 50)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("mproto.betta=0.1", "no setting 'mproto.betta'; did you mean mproto.beta?"),
+        ("beta=0.1", "no setting 'beta'; did you mean mproto.beta?"),
+        ("traning.epochs=1", "no setting 'traning'"),
+        ("training.epochs=many", "training.epochs is 'many', and must be a number"),
+        ("training.batch_size=1.5", "training.batch_size is 1.5, and must be a whole number"),
+        ("training.batch_size=true", "must be a whole number"),
+        ("mproto.merge=1", "must be true or false"),
+        ("mproto.solver=newton", "must be one of sinkhorn, converged"),
+        ("mproto=1", "mproto is a section"),
+        ("mproto.beta", "has no value"),
+        ("encoder=3", "must be a word"),
+        ("method.x=3", "method is {'x': 3}, and must be a word"),
+    ],
+)
+def test_wrong_settings(setting: str, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        load_config(settings=[setting])
+    assert message in str(raised.value)
+    assert raised.value.hint
+
+
+def test_wrong_files(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text("[mproto]\nbeta = \n")
+    with pytest.raises(InputError, match=r"c.toml: is not TOML: .*line 2"):
+        load_config(file=tmp_path / "c.toml")
+    (tmp_path / "c.toml").write_text("[mproto]\nbetas = 1\n")
+    with pytest.raises(InputError, match=r"c.toml: there is no setting 'mproto.betas'"):
+        load_config(file=tmp_path / "c.toml")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_config(file=tmp_path / "nothing.toml")
+    with pytest.raises(InputError, match="no preset 'fast'"):
+        load_config("fast")

@@ -1,0 +1,222 @@
+"""Training: repeatable, selective, and nothing but training steps moves a prototype."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from encoders import embedded
+from mproto import Document, Recognizer, Span, demo, train
+from mproto.config import load_config
+from mproto.errors import InputError, MprotoError, Notes
+from mproto.models.base import Model, Step
+from mproto.models.mproto import MProtoModel
+from mproto.training import run
+from mproto.training.data import Data
+from mproto.training.loop import Progress, _rate, fit
+from runs import labelled, small_config, small_model
+
+
+@pytest.fixture(autouse=True)
+def encoder() -> None:
+    embedded()
+
+
+def weights(recognizer: Recognizer) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in recognizer.model.state_dict().items()}
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize("method", ["mproto", "tagger"])
+def test_the_same_seed_gives_the_same_weights(method: str) -> None:
+    config = small_config("training.min_steps=3", method=method)
+    first, again = (weights(train(labelled(), config=config)) for _ in range(2))
+    assert same(first, again)
+    other = train(labelled(), config=small_config("training.min_steps=3", "training.seed=1", method=method))
+    assert not same(first, weights(other))
+
+
+def test_evaluating_predicting_and_saving_leave_prototypes_as_they_are(tmp_path: Path) -> None:
+    recognizer = small_model()
+    before = weights(recognizer)
+    recognizer("Selegiline-induced postural hypotension")
+    list(recognizer.predict(demo.documents("test")[:20]))
+    recognizer.save_pretrained(tmp_path)
+    assert same(before, weights(recognizer))
+    assert same(before, weights(Recognizer.from_pretrained(tmp_path)))
+
+
+def test_evaluations_during_training_change_nothing() -> None:
+    """The last model of a run that was evaluated at every step is that of one that never was."""
+    plain = train(labelled(), config=small_config("training.min_steps=4"))
+    states = []
+
+    def last(progress: Progress) -> None:
+        states.append(progress.score)
+
+    dev = demo.documents("dev")[:8]
+    config = small_config("training.min_steps=4", "training.evaluate_every=1")
+    model = MProtoModel.build(embedded_copy(), plain.labels, config)
+    torch.manual_seed(0)
+    data = Data.of(labelled(), model)
+    recognizer = Recognizer(model, config)
+    seen = {}
+
+    def evaluate() -> float:
+        list(recognizer.predict(dev))
+        seen.update(weights(recognizer))
+        return 0.0
+
+    for progress in fit(model, data, config.training, evaluate):
+        last(progress)
+    assert states == [0.0] * 4
+    assert same(seen, weights(plain))
+
+
+def embedded_copy() -> Any:
+    from mproto.models.encoder import Encoder
+
+    torch.manual_seed(0)
+    return Encoder.load()
+
+
+def test_a_step_alone_moves_no_prototype_and_finishing_it_does() -> None:
+    config = small_config()
+    model = MProtoModel.build(embedded_copy(), small_model().labels, config)
+    data = Data.of(labelled(), model)
+    generator = torch.Generator().manual_seed(0)
+    model.start(data.sample(config.training, generator), generator)
+    model.train()
+    before = model.bank.vectors.clone()
+    step = model.step(data.batch(range(8)), 0.5)
+    assert torch.equal(before, model.bank.vectors)
+    step.finish()
+    assert not torch.equal(before, model.bank.vectors)
+    torch.testing.assert_close(model.bank.vectors.norm(dim=-1), torch.ones(9))
+    assert not any(name.startswith("bank") for name, _ in model.named_parameters())
+
+
+def test_the_best_checkpoint_is_the_one_that_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    scores = iter([0.1, 0.7, 0.3])
+    kept: list[dict[str, torch.Tensor]] = []
+
+    def evaluation(recognizer: Recognizer, dev: object) -> Any:
+        def evaluate() -> float:
+            kept.append(weights(recognizer))
+            return next(scores)
+
+        return evaluate
+
+    monkeypatch.setattr(run, "_evaluation", evaluation)
+    config = small_config("training.min_steps=3", "training.evaluate_every=1")
+    recognizer = train(labelled(), dev=demo.documents("dev")[:2], config=config, output=tmp_path / "run")
+    assert same(kept[1], weights(recognizer))
+    assert same(kept[1], weights(Recognizer.from_pretrained(tmp_path / "run")))
+    history = [json.loads(line) for line in (tmp_path / "run" / "history.jsonl").read_text().splitlines()]
+    assert [(h["step"], h["score"], h["best"]) for h in history] == [(1, 0.1, True), (2, 0.7, True), (3, 0.3, False)]
+    assert load_config(file=tmp_path / "run" / "config.toml") == config
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["best", "config.toml", "history.jsonl"]
+
+
+def test_it_learns_what_it_is_shown() -> None:
+    documents = labelled(16)
+    recognizer = train(documents, config=small_config("training.min_steps=40", "mproto.denoise=false"))
+    found = list(recognizer.predict([document.with_spans((), None) for document in documents]))
+    right = sum(len(set(one.spans) & set(other.spans)) for one, other in zip(documents, found, strict=True))
+    assert right > 0.8 * sum(len(document.spans) for document in documents)
+
+
+def test_denoising_begins_when_it_should() -> None:
+    kept: list[float] = []
+    config = small_config("mproto.denoise_after=0.5")
+    train(labelled(), config=config, on_progress=lambda progress: kept.append(progress.logs["kept"]))
+    assert kept[:3] == [1.0] * 3
+    assert min(kept[3:]) < 1.0
+
+
+def test_the_learning_rate_rises_and_falls() -> None:
+    rates = [_rate(step, 10, 100) for step in range(100)]
+    assert rates.index(max(rates)) == 10
+    assert max(rates) == 1.0
+    assert rates[:10] == sorted(rates[:10])
+    assert rates[10:] == sorted(rates[10:], reverse=True)
+    assert 0 < rates[-1] < 0.02
+    assert [_rate(step, 0, 2) for step in range(2)] == [1.0, 0.5]
+
+
+class TestBadInput:
+    def test_no_entity(self) -> None:
+        with pytest.raises(InputError, match="the 2 training documents have no labelled entity"):
+            train([Document("a b"), Document("c")])
+
+    def test_no_document(self) -> None:
+        with pytest.raises(InputError, match="no document to train on"):
+            train([Document(" ")])
+
+    def test_one_class_only(self) -> None:
+        documents = [Document("gold", (Span(0, 4, "Metal"),)), Document("silver and gold", (Span(11, 15, "Metal"),))]
+        recognizer = train(documents, config=small_config("training.min_steps=2"))
+        assert recognizer.labels == ("Metal",)
+
+    def test_a_type_that_only_dev_has(self) -> None:
+        with pytest.raises(InputError, match="types that the training data lack: Gene"):
+            train(labelled(), dev=[Document("BRCA1", (Span(0, 5, "Gene"),))])
+
+    def test_dev_without_anything(self) -> None:
+        with pytest.raises(InputError, match="no development document"):
+            train(labelled(), dev=[])
+        notes = Notes()
+        config = small_config("training.min_steps=1")
+        train(labelled(8), dev=[Document("nothing")], config=config, notes=notes)
+        assert "no entity in them" in notes.messages()[0]
+
+    def test_overlapping_spans(self) -> None:
+        document = Document("gold ring", (Span(0, 4, "A"), Span(0, 9, "B")), id="d7")
+        with pytest.raises(InputError, match="d7: span .* overlaps another one"):
+            train([document], config=small_config())
+
+    def test_a_folder_in_use(self, tmp_path: Path) -> None:
+        (tmp_path / "letter.txt").write_text("dear")
+        for force in (False, True):
+            with pytest.raises(InputError, match="exists already and is not empty"):
+                train(labelled(), output=tmp_path, force=force)
+        assert (tmp_path / "letter.txt").read_text() == "dear"
+
+    def test_an_older_run_is_replaced_only_when_told(self, tmp_path: Path) -> None:
+        config = small_config("training.min_steps=1")
+        train(labelled(8), config=config, output=tmp_path)
+        with pytest.raises(InputError, match="pass --force"):
+            train(labelled(8), config=config, output=tmp_path)
+        train(labelled(8), config=config, output=tmp_path, force=True)
+        assert len((tmp_path / "history.jsonl").read_text().splitlines()) == 1
+
+    def test_an_unknown_method_and_encoder(self) -> None:
+        with pytest.raises(InputError, match="no method 'mprotos'; did you mean mproto"):
+            train(labelled(), config=load_config(method="mprotos"))
+        with pytest.raises(InputError, match="nowhere"):
+            train(labelled(), config=load_config(encoder="./nowhere"))
+
+    def test_a_loss_that_is_no_number(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        original = MProtoModel.step
+
+        def broken(self: Model, batch: Any, progress: float) -> Step:
+            step = original(self, batch, progress)  # type: ignore[arg-type]
+            return Step(step.loss * (torch.nan if progress >= 0.5 else 1.0), step.logs, step.finish)
+
+        monkeypatch.setattr(MProtoModel, "step", broken)
+        config = small_config("training.min_steps=4", "training.evaluate_every=1")
+        with pytest.raises(
+            MprotoError, match=r"loss is nan at step 3; the model of step 2 is kept in .*best"
+        ) as raised:
+            train(labelled(), config=config, output=tmp_path)
+        assert raised.value.exit_code == 1
+        assert Recognizer.from_pretrained(tmp_path)("Aspirin") is not None
+        with pytest.raises(MprotoError, match="no model was kept"):
+            train(labelled(), config=config)
