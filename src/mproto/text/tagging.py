@@ -101,6 +101,9 @@ def decode(tags: Sequence[str], *, bare: bool = False) -> Decoded:
     start, label = 0, ""  # the open span; no label: none is open
     previous = ""  # the label of the word before, whether its span is closed or not
     for i, tag in enumerate([*tags, OUTSIDE]):
+        if tag == OUTSIDE and not label:  # most words
+            previous = ""
+            continue
         prefix, name = parse_tag(tag, bare=bare)
         if label and (prefix == OUTSIDE or prefix in _STARTS or name != label):
             spans.append(WordSpan(start, i, label))

@@ -33,7 +33,8 @@ class TagReader:
             decoded = decode(tags, bare=self.options.bare_tags)
         except TagError as error:
             raise InputError(str(error), hint=TAG_HINT) from None
-        self.oddities += decoded.oddities
+        if decoded.spans:  # most sentences have none, and so nothing odd
+            self.oddities += decoded.oddities
         return decoded.spans
 
     def report(self, notes: Notes) -> None:
