@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,35 @@ def test_the_head_is_looked_at_and_not_consumed(tmp_path: Path) -> None:
     assert list(source.lines()) == [(1, "abc")]
     assert source.suffix == ""
     assert Source("a/B.JSONL.gz").suffix == ".jsonl"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("looked_at", [False, True])
+def test_a_named_pipe_is_read_whole(packed: bool, looked_at: bool, tmp_path: Path) -> None:
+    path, content = tmp_path / "x", "abc\n" * 50_000
+    os.mkfifo(path)
+    data = gzip.compress(content.encode()) if packed else content.encode()
+    writer = threading.Thread(target=lambda: path.write_bytes(data))
+    writer.start()
+    source = Source(path)
+    if looked_at:
+        assert source.head().startswith(b"abc\n")
+    assert source.text() == content
+    writer.join()
+
+
+def test_a_file_that_is_cut_short_is_said_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "x.gz"
+    path.write_bytes(gzip.compress(bytes(range(10, 256)) * 5000)[:-20])
+    for read in (lambda: Source(path).text(), lambda: list(Source(path).raw_lines())):
+        with pytest.raises(InputError, match=r"x.gz: is damaged or cut short .*; copy or download it again"):
+            read()
+
+
+def test_a_file_may_be_called_like_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text("abc\n")
+    assert Source("./-").text() == "abc\n"
 
 
 def test_standard_input_has_a_name() -> None:

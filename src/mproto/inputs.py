@@ -5,16 +5,18 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import os
 import stat
 import sys
 import zlib
+from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar, cast
 
 from mproto.errors import InputError, Notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     OnBytes = Callable[[int], object]
 
@@ -26,6 +28,7 @@ HEAD_BYTES = 1 << 20
 PIPE_HEAD_BYTES = 1 << 16
 """The same for pipes, which may be slow."""
 
+_DAMAGE = (EOFError, OSError, zlib.error)
 _ENCODING_HINT = "save the file as UTF-8 (for example with iconv -f WINDOWS-1252 -t UTF-8)"
 
 
@@ -39,14 +42,19 @@ class Source:
     """
 
     def __init__(self, path: Path | str, notes: Notes | None = None, on_bytes: OnBytes | None = None) -> None:
-        self.path = path if isinstance(path, Path) else Path(path)
+        self._place = os.fspath(path) or os.curdir
         self.notes = notes or Notes()
         self._on_bytes = on_bytes
         self._pipe: _Pipe | None = None
 
+    @cached_property
+    def path(self) -> Path:
+        """Where it is; taken apart only when somebody asks, since folders may hold tens of thousands of files."""
+        return Path(self._place)
+
     @property
     def is_stdin(self) -> bool:
-        return str(self.path) == "-"
+        return self._place == "-"
 
     @property
     def is_folder(self) -> bool:
@@ -69,7 +77,7 @@ class Source:
         path = self.path.with_suffix("") if self.path.suffix.lower() == ".gz" else self.path
         return path.suffix.lower()
 
-    def beside(self, path: Path) -> Source:
+    def beside(self, path: Path | str) -> Source:
         """Another file of the same input, with the same notes and progress."""
         return Source(path, self.notes, self._on_bytes)
 
@@ -92,7 +100,7 @@ class Source:
 
     def _open_file(self) -> io.FileIO:
         try:
-            return self.path.open("rb", buffering=0)
+            return io.FileIO(self._place)
         except IsADirectoryError:
             raise self.error("is a folder where a file is expected", hint="name one of the files in it") from None
         except FileNotFoundError:
@@ -118,12 +126,8 @@ class Source:
         """Lines with their numbers from 1, without line ends and without a byte order mark, not yet decoded."""
         with self.open() as stream:
             number = 0
-            lines = iter(stream)
-            while (line := self.guard(lambda: next(lines, None))) is not None:
-                number += 1
-                if number == 1:
-                    line = self._without_mark(line)
-                yield number, line.rstrip(b"\r\n")
+            for number, line in enumerate(self._guarded(stream), 1):
+                yield number, (line if number > 1 else self._without_mark(line)).rstrip(b"\r\n")
         if not number:
             raise self.error("the file is empty", hint="check that it was written completely")
 
@@ -158,10 +162,13 @@ class Source:
 
     def _bytes(self) -> bytes:
         """All of the file at once, by as few calls as there can be: folders may hold tens of thousands of small ones."""
-        if self.is_pipe:
+        if self._pipe or self.is_stdin:
             with self.open() as stream:
                 return self.guard(stream.read)
         with self._open_file() as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                self._pipe = _Pipe(file)
+                return self._bytes()
             data = self.guard(file.readall)
         if self._on_bytes:
             self._on_bytes(len(data))
@@ -176,8 +183,18 @@ class Source:
         """What a read gives; a file that is damaged or cannot be read is an error for people."""
         try:
             return read()
-        except (EOFError, OSError, zlib.error) as error:
-            raise self.error(f"is damaged or cut short ({error})", hint="copy or download it again") from None
+        except _DAMAGE as error:
+            raise self._damaged(error) from None
+
+    def _guarded(self, lines: Iterable[T]) -> Iterator[T]:
+        """The same for reading on and on."""
+        try:
+            yield from lines
+        except _DAMAGE as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> InputError:
+        return self.error(f"is damaged or cut short ({error})", hint="copy or download it again")
 
 
 class _Pipe(io.RawIOBase):

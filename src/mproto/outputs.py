@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 STDOUT = "-"
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 class _Staged(NamedTuple):
@@ -120,7 +121,7 @@ class Folder:
 
     def write(self, name: str, data: bytes) -> None:
         """A whole file at once. Plain system calls: corpora of a file a document have tens of thousands."""
-        handle = os.open(self._prefix + name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        handle = os.open(self._prefix + name, _NEW_FILE, 0o666)
         try:
             while data:
                 data = data[os.write(handle, data) :]

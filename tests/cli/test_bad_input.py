@@ -44,6 +44,12 @@ CASES = {
     ),
     "a missing column": ("x.conll", "a B-X\nb\n", "conll", ["line 2", "'b' has 1 column where at least 2"]),
     "an unknown tag": ("x.conll", "a B-X\nb Q-Y\n", "conll", ["line 2", "unknown tag 'Q-Y'", "--bare-tags"]),
+    "an unknown human tag": (
+        "x.txt",
+        "a B-X 0\nb O 0\nc -1 0\n",
+        "conf-mpu",
+        ["line 3", "unknown tag '-1'", "--bare-tags"],
+    ),
     "a wrong mark": ("x.ck", "<s> O None\na Z X\n<eof> I None\n", "autoner", ["line 2", "'Z' is neither I"]),
     "mixed encodings": (
         "x.conll",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mproto.text.words import Word, split_words
+from mproto.text.words import Word, _split_chunk, split_words
 
 # Anything at all, and strings made of what splitters trip over.
 TEXTS = st.text() | st.text("aB1 -'’.,:/@&_()\n\t\u0301\u200d\u00ad\ufe0f中ひعאहि👩⚕👍🏽🇬🇧\x00\x85\ud800", max_size=40)
@@ -38,6 +38,12 @@ def test_words_hold_no_white_space(text: str) -> None:
 def test_a_blank_separates(one: str, other: str) -> None:
     shifted = [Word(start + len(one) + 1, end + len(one) + 1) for start, end in split_words(other)]
     assert list(split_words(f"{one} {other}")) == [*split_words(one), *shifted]
+
+
+@given(TEXTS | st.lists(st.sampled_from(["a", "IL-2", "a.b@c.org", "U.S.", "'s", "\n", "b\u0301", ""])).map(" ".join))
+def test_pieces_between_blanks_are_split_as_the_rules_split_the_whole_text(text: str) -> None:
+    assert split_words(text) == _split_chunk(text)
+    assert all(type(word) is Word for word in split_words(text))
 
 
 @pytest.mark.parametrize("word", ["aspirin", "22-oxacalcitriol", "IL-2", "5-HT3", "L-dopa", "N-acetyl-p-aminophenol"])

@@ -31,6 +31,10 @@ _PREFIXES = _STARTS | _CONTINUES
 class TagError(ValueError):
     """A tag that no scheme knows."""
 
+    def __init__(self, tag: str) -> None:
+        super().__init__(f"unknown tag {tag!r}")
+        self.tag = tag
+
 
 class Decoded(NamedTuple):
     """Spans read from tags, and how often each kind of oddity was met on the way."""
@@ -91,7 +95,7 @@ def parse_tag(tag: str, *, bare: bool = False) -> tuple[str, str]:
         return "I", tag
     if len(tag) > 2 and tag[1] in "-_" and tag[0] in _PREFIXES:
         return tag[0], tag[2:]
-    raise TagError(f"unknown tag {tag!r}")
+    raise TagError(tag)
 
 
 def decode(tags: Sequence[str], *, bare: bool = False) -> Decoded:
@@ -101,6 +105,9 @@ def decode(tags: Sequence[str], *, bare: bool = False) -> Decoded:
     start, label = 0, ""  # the open span; no label: none is open
     previous = ""  # the label of the word before, whether its span is closed or not
     for i, tag in enumerate([*tags, OUTSIDE]):
+        if tag == OUTSIDE and not label:  # most words
+            previous = ""
+            continue
         prefix, name = parse_tag(tag, bare=bare)
         if label and (prefix == OUTSIDE or prefix in _STARTS or name != label):
             spans.append(WordSpan(start, i, label))

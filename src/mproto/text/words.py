@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 
@@ -30,6 +30,7 @@ class Word(NamedTuple):
 
 
 HYPHENS = "-‐‑"
+_HYPHENS = frozenset(HYPHENS)
 _APOSTROPHE = "['’]"
 _CJK = "぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff"
 _NOT_PART_OF_A_NAME = re.compile(
@@ -47,14 +48,13 @@ def _pattern() -> re.Pattern[str]:
     part = rf"(?:\d++(?:[.,:]\d++)++{letters}*+|(?=\w){letters}++)(?:{_APOSTROPHE}(?![sS]\b){letters}++)*+"
     return re.compile(
         rf"""
-        (?P<plain>   [A-Za-z]{{2,}}+(?=[ \n]) )
-      | (?P<address> https?://[^\s<>"]*[\w/] | (?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++ )
+        (?P<address> https?://[^\s<>"]*[\w/] | (?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++ )
       | (?P<dotted>  (?<!\w)(?:[^\W\d_]\.){{2,}} )
       | (?P<chain>   {part}(?:[{HYPHENS}]{part})*+ )
       | (?P<owner>   (?<=\w){_APOSTROPHE}[sS]\b )
       | (?P<cjk>     [{_CJK}][{glue}]*+ )
       | (?P<flag>    [\U0001f1e6-\U0001f1ff]{{2}} )
-      | (?P<run>     ([.\-=*~_!?])\9++ )
+      | (?P<run>     ([.\-=*~_!?])\8++ )
       | (?P<other>   [^\s\x00-\x1f\x7f-\x9f](?:\u200d[^\s\w]|[{glue}\U0001f3fb-\U0001f3ff])*+ )
         """,
         re.VERBOSE,
@@ -72,21 +72,42 @@ def _ranges(codes: list[int]) -> list[str]:
     return [f"{chr(first)}-{chr(last)}" for first, last in ranges]
 
 
+@lru_cache(maxsize=1)  # one document is often asked for twice in a row
 def split_words(text: str) -> tuple[Word, ...]:
     """Word offsets of a text, in order; see the rules at the top of this file."""
     words: list[Word] = []
+    position = 0
+    for chunk in text.split(" "):  # no rule looks across a blank, so each piece between blanks is split on its own
+        behind = position + len(chunk)
+        if chunk.isascii() and chunk.isalnum():
+            words.append(_new_word(Word, (position, behind)))
+        else:
+            for start, end in _split_chunk(chunk) if len(chunk) > _LONG else _split_known_chunk(chunk):
+                words.append(_new_word(Word, (position + start, position + end)))
+        position = behind + 1
+    return tuple(words)
+
+
+def _split_chunk(text: str) -> tuple[Word, ...]:
+    words: list[Word] = []
     for match in _pattern().finditer(text):
         start, end = match.span()
-        if match.lastgroup == "chain" and any(hyphen in match[0] for hyphen in HYPHENS):
+        if match.lastgroup == "chain" and not _HYPHENS.isdisjoint(match[0]):
             words.extend(_split_chain(text, start, end))
         else:
             words.append(Word(start, end))
     return tuple(words)
 
 
+_LONG = 40
+"""Pieces of more characters are hardly met twice; what is remembered stays small without them."""
+_split_known_chunk = lru_cache(maxsize=1 << 12)(_split_chunk)
+_new_word = tuple.__new__  # a fraction of what calling `Word` costs, for every word of a corpus
+
+
 def _split_chain(text: str, start: int, end: int) -> list[Word]:
     """Cut a chain of parts at the hyphens that do not belong to a name."""
-    hyphens = [i for i in range(start, end) if text[i] in HYPHENS]
+    hyphens = [i for i in range(start, end) if text[i] in _HYPHENS]
     starts, ends = [start, *(i + 1 for i in hyphens)], [*hyphens, end]
     words = []
     word_start = start

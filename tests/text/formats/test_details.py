@@ -22,7 +22,7 @@ FILE_SAMPLES = [
 ASPIRIN = Span(0, 7, "Chemical")
 
 
-def read(path: Path, format: str | None = None, **options: object) -> tuple[list[Document], Notes]:
+def read(path: Path | str, format: str | None = None, **options: object) -> tuple[list[Document], Notes]:
     notes = Notes()
     return list(read_documents(Source(path, notes), format, Options(**options))), notes  # type: ignore[arg-type]
 
@@ -225,6 +225,21 @@ class TestTools:
         put(tmp_path / "out" / "b", "c.txt", "below")
         assert [d.id for d in read(tmp_path / "out")[0]] == ["a", "b/c"]
         assert [d.id for d in read(tmp_path / "a.txt", "text-folder")[0]] == ["a"]
+
+    @pytest.mark.parametrize("format", ["text-folder", "brat"])
+    def test_ids_do_not_depend_on_how_the_folder_is_named(
+        self, format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        names = ["a", "b/2", "b/10", "b/c.txt/d", "b/c.txt/é e"]
+        for name in names:
+            (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+            put(tmp_path / "in", f"{name}.txt", name)
+            put(tmp_path / "in", f"{name}.ann", f"T1\tX 0 1\t{name[0]}\n")
+        monkeypatch.chdir(tmp_path / "in")
+        for folder in (tmp_path / "in", Path(), ".", "../in", "./", f"{tmp_path}/in/"):
+            documents = read(folder, format)[0]
+            assert [(d.id, d.text) for d in documents] == [(name, name) for name in names]
+            assert all(d.spans for d in documents) == (format == "brat")
 
     def test_gliner_ends_are_inclusive(self, tmp_path: Path) -> None:
         path = put(tmp_path, "x", '{"tokenized_text": ["New", "York"], "ner": [[0, 1, "city"]]}\n')

@@ -168,4 +168,7 @@ def is_comment(line: str) -> bool:
 def split_columns(line: str) -> list[str]:
     """Columns of a line: cut at tabs where it has any (words may hold spaces then), else at spaces."""
     line = line.rstrip(" \t")
-    return line.split("\t") if "\t" in line else [column for column in line.split(" ") if column]
+    if "\t" in line:
+        return line.split("\t")
+    columns = line.split(" ")
+    return [column for column in columns if column] if "" in columns else columns

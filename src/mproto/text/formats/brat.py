@@ -7,14 +7,13 @@ from the first to the last character, counted. Relations, events, attributes and
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
 from mproto.text.document import Document, Span
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.records import shorten
-from mproto.text.formats.text_folder import document_id, encode, file_names, text_files
+from mproto.text.formats.text_folder import document_id, encode, file_names, files_below, text_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
 
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
     if source.is_folder:
-        paths, annotated = text_files(source), {str(path) for path in source.path.rglob("*.ann")}
+        paths, annotated = text_files(source), set(files_below(source.path, ".ann"))
     else:
-        paths, annotated = [source.path.with_suffix(".txt")], {str(source.path.with_suffix(".ann"))}
+        paths, annotated = [str(source.path.with_suffix(".txt"))], {str(source.path.with_suffix(".ann"))}
     alone = annotated - {_annotations(path) for path in paths}
     source.notes.count("annotation files without a text file were not read", len(alone))
     for path in paths:
@@ -36,15 +35,15 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
             source.notes.reject(error)
 
 
-def _annotations(path: Path) -> str:
-    return str(path).removesuffix(".txt") + ".ann"
+def _annotations(path: str) -> str:
+    return path.removesuffix(".txt") + ".ann"
 
 
-def _read_pair(source: Source, path: Path, *, has_annotations: bool) -> Document:
+def _read_pair(source: Source, path: str, *, has_annotations: bool) -> Document:
     text = source.beside(path).text()
     spans = []
     if has_annotations:
-        annotations = source.beside(Path(_annotations(path)))
+        annotations = source.beside(_annotations(path))
         for number, line in enumerate(annotations.text().replace("\r\n", "\n").split("\n"), 1):
             if line.startswith("T"):
                 try:
@@ -110,7 +109,7 @@ def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 def sniff(head: Head) -> bool:
     if head.is_folder:
-        return any(head.path.rglob("*.ann"))
+        return any(files_below(head.path, ".ann"))
     return head.suffix == ".ann" and head.path.with_suffix(".txt").exists()
 
 

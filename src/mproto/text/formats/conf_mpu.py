@@ -12,7 +12,7 @@ from mproto.errors import InputError
 from mproto.inputs import Source
 from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
-from mproto.text.formats.conll import check_tag, split_row
+from mproto.text.formats.conll import split_row
 from mproto.text.formats.records import Block, read_blocks
 from mproto.text.formats.sidecar import read_names, write_beside
 from mproto.text.formats.tag_reading import TagReader
@@ -32,14 +32,12 @@ def read(source: Source, options: Options) -> Iterator[Document]:
     def parse(block: Block) -> Document:
         rows = [(number, split_row(line, number, at_least=3)) for number, line in block]
         human = [row[1] for _, row in rows]
-        if human_is_known := any(tag != NO_TAG for tag in human):
-            for number, row in rows:
-                check_tag(row[1], number, options)
+        human_is_known = any(tag != NO_TAG for tag in human)
         distant = [_name(row[2], number, names) for number, row in rows]
         return Document.from_words(
             [row[0] for _, row in rows],
             decode(distant, bare=True).spans,
-            gold=tags.spans(human) if human_is_known else None,
+            gold=tags.spans(human, [number for number, _ in rows]) if human_is_known else None,
         )
 
     yield from read_blocks(source, parse)

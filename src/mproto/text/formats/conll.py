@@ -11,8 +11,8 @@ from mproto.errors import InputError
 from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target, split_columns
 from mproto.text.formats.records import Block, read_blocks, shorten
-from mproto.text.formats.tag_reading import TAG_HINT, TagReader
-from mproto.text.tagging import TagError, encode, parse_tag
+from mproto.text.formats.tag_reading import TagReader
+from mproto.text.tagging import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,9 +25,8 @@ def read(source: Source, options: Options) -> Iterator[Document]:
 
     def parse(block: Block) -> Document:
         rows = [split_row(line, number, at_least=2) for number, line in block]
-        for (number, _), row in zip(block, rows, strict=True):
-            check_tag(row[-1], number, options)
-        return Document.from_words([row[0] for row in rows], tags.spans([row[-1] for row in rows]))
+        spans = tags.spans([row[-1] for row in rows], [number for number, _ in block])
+        return Document.from_words([row[0] for row in rows], spans)
 
     yield from read_blocks(source, parse)
     tags.report(source.notes)
@@ -42,13 +41,6 @@ def split_row(line: str, number: int, at_least: int) -> list[str]:
             hint="add what is missing; the word comes first and its tag last",
         )
     return row
-
-
-def check_tag(tag: str, number: int, options: Options) -> None:
-    try:
-        parse_tag(tag, bare=options.bare_tags)
-    except TagError as error:
-        raise InputError(str(error), line=number, hint=TAG_HINT) from None
 
 
 def write(documents: Iterable[Document], target: Target) -> None:

@@ -43,6 +43,8 @@ def _word(pair: object) -> Word:
     if not isinstance(pair, list) or len(pair) != 2:
         raise InputError(f"the word {shorten(pair)} is not [start, end]", hint="correct it")
     start, end = pair
+    if type(start) is int and type(end) is int:  # the common case, and most of the work of reading
+        return Word(start, end)
     return Word(expect(start, int, "a word's start"), expect(end, int, "a word's end"))
 
 

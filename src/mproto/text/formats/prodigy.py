@@ -41,6 +41,9 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
 
 def _word(token: object) -> Word:
     record = expect(token, dict, "a token")
+    start, end = record.get("start"), record.get("end")
+    if type(start) is int and type(end) is int:  # the common case, and most of the work of reading
+        return Word(start, end)
     return Word(take(record, "start", int), take(record, "end", int))
 
 

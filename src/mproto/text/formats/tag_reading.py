@@ -28,12 +28,15 @@ class TagReader:
         self.options = options
         self.oddities = Oddities()
 
-    def spans(self, tags: Sequence[str]) -> tuple[WordSpan, ...]:
+    def spans(self, tags: Sequence[str], lines: Sequence[int] = ()) -> tuple[WordSpan, ...]:
+        """The spans of a sentence; where its tags stand on lines of their own, these are named in errors."""
         try:
             decoded = decode(tags, bare=self.options.bare_tags)
         except TagError as error:
-            raise InputError(str(error), hint=TAG_HINT) from None
-        self.oddities += decoded.oddities
+            line = lines[tags.index(error.tag)] if lines else None
+            raise InputError(str(error), line=line, hint=TAG_HINT) from None
+        if decoded.spans:  # most sentences have none, and so nothing odd
+            self.oddities += decoded.oddities
         return decoded.spans
 
     def report(self, notes: Notes) -> None:

@@ -1,0 +1,96 @@
+"""DocBin files are packed without spaCy's own objects; spaCy itself is the oracle for what is in them."""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mproto.errors import Notes
+from mproto.text import Document, Span, Word, read_documents, write_documents
+from mproto.text.formats import get_format
+from strategies import corpora
+
+spacy = pytest.importorskip("spacy")
+srsly = pytest.importorskip("srsly")
+
+KEEPS = get_format("docbin").keeps
+SYMBOLS = st.sampled_from(["ORG", "PERSON", "ORTH", "nsubj", "a"])  # spaCy has small numbers for some strings
+
+
+def written(documents: list[Document]) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.spacy"
+        write_documents(documents, path, notes=Notes())
+        return path.read_bytes()
+
+
+def by_spacy(documents: list[Document]) -> bytes:
+    """The same file, by way of a `Doc` for each document."""
+    vocab, docs = spacy.vocab.Vocab(), spacy.tokens.DocBin(attrs=["ENT_IOB", "ENT_TYPE"])
+    for document in documents:
+        words, spaces = spacy.util.get_words_and_spaces(document.word_texts, document.text)
+        doc = spacy.tokens.Doc(vocab, words=words, spaces=spaces)
+        doc.ents = [doc.char_span(*span) for span in document.spans]
+        docs.add(doc)
+    packed: bytes = docs.to_bytes()
+    return packed
+
+
+def message(data: bytes) -> dict[str, Any]:
+    content: dict[str, Any] = srsly.msgpack_loads(zlib.decompress(data))
+    return content
+
+
+def read_by_spacy(data: bytes) -> list[tuple[object, ...]]:
+    docs = spacy.tokens.DocBin().from_bytes(data).get_docs(spacy.vocab.Vocab())
+    return [
+        (
+            doc.text,
+            [(t.text, t.whitespace_, t.ent_iob_, t.ent_type_, t.lower_, t.norm_, t.is_space) for t in doc],
+            [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents],
+            doc.has_annotation("ENT_IOB"),
+        )
+        for doc in docs
+    ]
+
+
+@given(corpora(KEEPS) | corpora(KEEPS, SYMBOLS))
+def test_the_file_is_what_spacy_writes(documents: list[Document]) -> None:
+    ours, theirs = message(written(documents)), message(by_spacy(documents))
+    needed, more = set(ours.pop("strings")), set(theirs.pop("strings"))
+    assert ours == theirs
+    assert needed <= more
+
+
+@given(corpora(KEEPS))
+def test_spacy_reads_the_same(documents: list[Document]) -> None:
+    data = written(documents)
+    assert read_by_spacy(data) == read_by_spacy(by_spacy(documents))
+    assert [(d.text, d.spans) for d in documents] == [
+        (text, tuple(Span(*ent) for ent in ents))  # type: ignore[attr-defined]
+        for text, _, ents, _ in read_by_spacy(data)
+    ]
+
+
+@given(corpora(KEEPS))
+def test_what_spacy_writes_is_read(documents: list[Document]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.spacy"
+        path.write_bytes(by_spacy(documents))
+        found = list(read_documents(path))
+    assert [(d.text, d.spans, d.words) for d in found] == [(d.text, d.spans, d.words) for d in documents]
+
+
+def test_white_space_that_is_a_word_is_counted(tmp_path: Path) -> None:
+    notes = Notes()
+    document = Document("a \u00a0 b", given_words=(Word(0, 1), Word(2, 3), Word(4, 5)))
+    write_documents([document], tmp_path / "x.spacy", notes=notes)
+    assert notes.messages() == ["1 words of nothing but white space are no words to spaCy"]
+    (doc,) = spacy.tokens.DocBin().from_disk(tmp_path / "x.spacy").get_docs(spacy.vocab.Vocab())
+    assert doc.text == document.text
