@@ -7,10 +7,14 @@ import os
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from mproto.errors import InputError, MprotoError
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -41,6 +45,7 @@ class Outputs:
         self._staged: list[_Staged] = []
         self._discarded: list[Path] = []
         self._open: list[IO[bytes]] = []
+        self._held: list[int] = []
 
     def __enter__(self) -> Self:
         return self
@@ -65,6 +70,19 @@ class Outputs:
         finally:
             for temporary, _, _ in self._staged:
                 _remove(temporary)
+            for handle in self._held:
+                os.close(handle)
+
+    def hold(self, folder: Path) -> None:
+        """Wait until nobody else holds this folder, and let others wait until the block ends.
+
+        For what is read, added to and written again. Where there are no such locks (Windows, some network drives),
+        nothing is held.
+        """
+        if sys.platform != "win32":
+            with suppress(OSError):  # a folder that is not there is an error for whoever opens a file in it
+                self._held.append(os.open(folder, os.O_RDONLY))
+                fcntl.flock(self._held[-1], fcntl.LOCK_EX)
 
     def open(self, path: Path | str, *, replace: bool | None = None) -> IO[bytes]:
         """A new file, open for writing bytes; gzipped where its name ends in `.gz`. `replace` overrides `force`."""

@@ -11,7 +11,7 @@ from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.fields import take, take_words
 from mproto.text.formats.records import read_json, shorten, write_json_array
-from mproto.text.formats.sidecar import read_numbers, write_beside
+from mproto.text.formats.sidecar import read_numbers, shared, write_beside
 from mproto.text.formats.tag_reading import TagReader
 from mproto.text.tagging import OUTSIDE, encode
 
@@ -41,7 +41,7 @@ def read(source: Source, options: Options) -> Iterator[Document]:
 
 
 def write(documents: Iterable[Document], target: Target) -> None:
-    path = target.path.with_name(TAG_NUMBERS)
+    path = shared(target, TAG_NUMBERS)
     numbers = read_numbers(Source(path), path) or {OUTSIDE: 0}
     known = dict(numbers)
 
@@ -51,7 +51,7 @@ def write(documents: Iterable[Document], target: Target) -> None:
 
     write_json_array(map(record, documents), target.outputs.open(target.path).write)
     if numbers != known or not path.exists():
-        write_beside(target.outputs, target.path, path, json.dumps(numbers, ensure_ascii=False) + "\n")
+        write_beside(target, path, json.dumps(numbers, ensure_ascii=False) + "\n")
 
 
 def _free(numbers: dict[str, int]) -> int:

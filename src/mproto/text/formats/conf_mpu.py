@@ -14,7 +14,7 @@ from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.conll import split_row
 from mproto.text.formats.records import Block, read_blocks
-from mproto.text.formats.sidecar import read_names, write_beside
+from mproto.text.formats.sidecar import add_names, read_names, shared
 from mproto.text.formats.tag_reading import TagReader
 from mproto.text.tagging import OUTSIDE, decode, encode
 
@@ -59,22 +59,26 @@ def _name(number: str, line: int, names: list[str]) -> str:
 
 
 def write(documents: Iterable[Document], target: Target) -> None:
-    path = target.path.with_name(TYPES)
+    path = shared(target, TYPES)
     names = read_names(Source(path), path) or []
-    numbers = {name: str(i) for i, name in enumerate(names, 1)}
+    known, numbers = len(names), {name: str(i) for i, name in enumerate(names, 1)}
     stream = target.outputs.open(target.path)
     for document in documents:
         words = document.word_texts
         distant = ["0"] * len(words)
-        for span in document.word_spans:
-            number = numbers.setdefault(span.label, str(len(numbers) + 1))
-            distant[span.start : span.end] = [number] * (span.end - span.start)
+        for start, end, name in document.word_spans:
+            target.notes.count("spans with the label O, which means no label here, got the label O_", name == OUTSIDE)
+            label = "O_" if name == OUTSIDE else name
+            if label not in numbers:
+                names.append(label)
+                numbers[label] = str(len(names))
+            distant[start:end] = [numbers[label]] * (end - start)
         gold = document.gold_word_spans
         human = [NO_TAG] * len(words) if gold is None else encode(gold, len(words), "bio")
         rows = "".join(f"{' '.join(row)}\n" for row in zip(words, human, distant, strict=True))
         stream.write(f"{rows}\n".encode())
-    if len(numbers) > len(names):
-        write_beside(target.outputs, target.path, path, "".join(f"{name}\n" for name in numbers))
+    if len(names) > known:
+        add_names(target, path, names[known:])
 
 
 def sniff(head: Head) -> bool:

@@ -13,7 +13,7 @@ from mproto.errors import InputError
 from mproto.inputs import Source
 from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
-from mproto.text.formats.sidecar import read_names, write_beside
+from mproto.text.formats.sidecar import add_names, read_names, shared
 from mproto.text.formats.tag_reading import TagReader
 from mproto.text.tagging import OUTSIDE, encode
 
@@ -70,9 +70,9 @@ def read(source: Source, options: Options) -> Iterator[Document]:
 
 
 def write(documents: Iterable[Document], target: Target) -> None:
-    types_path = target.path.with_name(TYPES)
-    types = dict.fromkeys(read_names(Source(types_path), types_path) or ())
-    known = len(types)
+    types_path = shared(target, TYPES)
+    known = {OUTSIDE, *(read_names(Source(types_path), types_path) or ())}
+    types: dict[str, None] = {}
     text = target.outputs.open(target.path)
     distant = target.outputs.open(_part(target.path, DISTANT))
     true = None
@@ -89,8 +89,8 @@ def write(documents: Iterable[Document], target: Target) -> None:
         types |= dict.fromkeys(span.label for span in document.spans + (document.gold or ()))
     if true is None:
         target.outputs.discard(_part(target.path, TRUE))
-    if len(types) > known:
-        write_beside(target.outputs, target.path, types_path, "".join(f"{name}\n" for name in types))
+    if new := [name for name in types if name not in known]:
+        add_names(target, types_path, new)
 
 
 def _line(spans: Sequence[WordSpan], length: int, target: Target) -> bytes:

@@ -6,13 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
+from mproto.inputs import Source
 from mproto.outputs import STDOUT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from mproto.inputs import Source
-    from mproto.outputs import Outputs
+    from mproto.text.formats.base import Target
 
 
 def read_names(source: Source, path: Path) -> list[str] | None:
@@ -36,10 +37,24 @@ def read_numbers(source: Source, path: Path) -> dict[str, int] | None:
     return numbers
 
 
-def write_beside(outputs: Outputs, output: Path, path: Path, content: str) -> None:
+def shared(target: Target, name: str) -> Path:
+    """A sidecar of an output; nobody else who writes into its folder reads or changes it until the output is there."""
+    path = target.path.with_name(name)
+    target.outputs.hold(path.resolve().parent)
+    return path
+
+
+def add_names(target: Target, path: Path, names: Iterable[str]) -> None:
+    """Add to a list of names, behind what stands there."""
+    old = Source(path).text() if path.exists() else ""
+    end = "\n" if old and not old.endswith("\n") else ""
+    write_beside(target, path, old + end + "".join(f"{name}\n" for name in names))
+
+
+def write_beside(target: Target, path: Path, content: str) -> None:
     """Write a sidecar of an output, anew where it exists: it only ever grows, so what older files say stays true."""
-    if str(output) == STDOUT:
+    if str(target.path) == STDOUT:
         raise InputError(
             f"this format needs {path.name} beside it and cannot go to standard output", hint="name a file"
         )
-    outputs.open(path, replace=True).write(content.encode())
+    target.outputs.open(path, replace=True).write(content.encode())
