@@ -81,7 +81,7 @@ class MProto:
     only_correct: bool = False
     denoise: bool = True
     denoise_after: float = 0.33
-    beta: float = 0.01
+    beta: float = 0.96
     solver: Literal["sinkhorn", "converged"] = "sinkhorn"
     epsilon: float = 0.001
     iterations: int = 100

@@ -16,6 +16,7 @@ import pytest
 
 from mproto import demo
 from mproto.cli import COMMANDS
+from runs import SMALL, small_model
 
 NAMES = [module.__name__.rpartition(".")[2] for module in COMMANDS]
 
@@ -55,19 +56,35 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path
 
 
+SHORTER = {"demo": ["--no-training"], "train": [argument for setting in SMALL for argument in ("--set", setting)]}
+"""What makes the examples of slow commands quick; the rest of each is run as it stands."""
+
+
+@pytest.fixture
+def model(name: str, corpus: Path) -> None:
+    """The model that some examples name."""
+    if name in ("evaluate", "predict"):
+        small_model().save_pretrained(corpus / "my-run")
+        (corpus / "test.jsonl").write_bytes((demo.FOLDER / "test.jsonl").read_bytes())
+        (corpus / "new.txt").write_text("Aspirin helps against a headache.\n")
+
+
+@pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("name", NAMES)
 def test_help_has_an_example_that_works(name: str, corpus: Path) -> None:
     example = succeed(name, "--help").rsplit("example:\n", 1)[1].strip()
     command, *arguments = shlex.split(example)
     assert command == "mproto"
     assert arguments[0] == name
-    assert succeed(*arguments, cwd=corpus)
+    assert succeed(*arguments, *SHORTER.get(name, []), cwd=corpus)
 
 
+@pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("name", NAMES)
 def test_json_is_one_object_and_nothing_else(name: str, corpus: Path) -> None:
     module = next(m for m in COMMANDS if m.__name__.endswith(f".{name}"))
-    shown = json.loads(succeed(*shlex.split(module.EXAMPLE)[1:], "--json", cwd=corpus))
+    arguments = [*shlex.split(module.EXAMPLE)[1:], *SHORTER.get(name, [])]
+    shown = json.loads(succeed(*arguments, "--json", cwd=corpus))
     assert isinstance(shown, dict)
 
 
