@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Before anything imports torch: tests run side by side, and their matrices are so small that threads only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")
 

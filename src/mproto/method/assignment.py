@@ -101,9 +101,8 @@ def _per_class(cost: Tensor, labels: Tensor, class_of: Tensor, transport: Transp
     filled = cost.new_zeros(len(sizes), int(counts.max()), len(column))
     filled[labels, place] = cost.gather(1, prototype[labels])
     a = (torch.arange(filled.shape[1], device=labels.device) < counts.unsqueeze(-1)).to(cost.dtype)
-    exists = column < sizes.unsqueeze(-1)
-    b = exists * (counts / sizes).unsqueeze(-1).to(cost.dtype)
-    plan = transport(filled, a, b).matrix.masked_fill(~exists.unsqueeze(1), -1.0)
+    b = (column < sizes.unsqueeze(-1)) * (counts.to(cost.dtype) / sizes).unsqueeze(-1)
+    plan = transport(filled, a, b).matrix
     return prototype[labels].gather(1, plan[labels, place].argmax(-1, keepdim=True)).squeeze(-1)
 
 
@@ -112,7 +111,7 @@ def _denoised(cost: Tensor, class_of: Tensor, transport: Transport, beta: float)
     is_other = class_of == OTHER
     others, rest = int(is_other.sum()), int((~is_other).sum())
     words = len(cost)
-    b = torch.where(is_other, beta * words / others, (1 - beta) * words / rest).to(cost.dtype)
+    b = cost.new_full((len(class_of),), (1 - beta) * words / rest).masked_fill(is_other, beta * words / others)
     plan = transport(cost, cost.new_ones(words), b).matrix
     mass = plan.new_zeros(words, int(class_of[-1]) + 1).index_add_(1, class_of, plan)
     return plan.argmax(-1), mass

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
 from torch.nn.functional import cross_entropy
 
 if TYPE_CHECKING:
@@ -31,9 +30,10 @@ def prototype_cross_entropy(similarity: Tensor, target: Tensor, temperature: Ten
 def class_logits(similarity: Tensor, class_of: Tensor, temperature: Tensor | float = 1.0) -> Tensor:
     """The prototypes of each class merged: log Σ exp(s / τ) over those of class k, (N, P) to (N, K)."""
     logits = similarity / temperature
-    top = logits.amax(-1, keepdim=True).detach()
-    sums = logits.new_zeros(len(logits), int(class_of[-1]) + 1).index_add(1, class_of, (logits - top).exp())
-    return sums.clamp_min(torch.finfo(sums.dtype).tiny).log() + top
+    zeros = logits.new_zeros(len(logits), int(class_of[-1]) + 1)
+    # The largest of each class, not of all: a class far from the word would be lost, and with it the gradient towards it.
+    top = zeros.scatter_reduce(1, class_of.expand_as(logits), logits.detach(), "amax", include_self=False)
+    return zeros.index_add(1, class_of, (logits - top[:, class_of]).exp()).log() + top
 
 
 def class_cross_entropy(

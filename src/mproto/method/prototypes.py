@@ -65,7 +65,7 @@ class PrototypeBank(nn.Module):
         """The centres of clusters of the features (N, d) of each class; a class without a word starts at random."""
         self.start_at_random(generator)
         for number, size in enumerate(self.sizes):
-            of_class = normalize(features[labels == number], dim=-1)
+            of_class = normalize(features[labels == number].to(self.vectors.dtype), dim=-1)
             if len(of_class):
                 self.vectors[self.class_of == number] = spherical_k_means(of_class, size, generator)
 
@@ -110,7 +110,7 @@ def spherical_k_means(points: Tensor, count: int, generator: torch.Generator, it
     centres = points[torch.randint(len(points), (1,), generator=generator)]
     while len(centres) < count:
         distance = (1 - points @ centres.T).clamp_min(0).amin(-1)
-        if bool(distance.sum() <= 1e-6):
+        if bool(distance.max() <= 1e-6):
             noise = torch.randn(points.shape[-1], generator=generator) * 0.1 / points.shape[-1] ** 0.5
             further = normalize(points[:1] + noise, dim=-1)
         else:

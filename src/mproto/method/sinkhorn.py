@@ -20,10 +20,13 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-TINY = 1e-290
-"""Kernel entries below this are set to 0: with scalings within `LIMIT` they are worth nothing, and subnormals are slow."""
-LIMIT = 1e100
+LIMIT = 1e90
 """How far scalings may grow, or shrink, before they are absorbed."""
+TINY = 1e-205
+"""Kernel entries below this are set to 0. With scalings within `LIMIT` they are worth nothing: at most 1e-115 times a mass,
+where sums are at least 1e-90 times one. And the others, times a scaling, are never subnormal, which would be slow."""
+LOWEST = -480.0
+"""Logarithms below this are raised to it, since far from 0 `exp` is several times slower: e^−480 is less than `TINY`."""
 ROUND = 50
 """Iterations between two absorptions at most: sums of plain products lose digits slowly."""
 
@@ -106,7 +109,7 @@ def _solve(cost: Tensor, a: Tensor, b: Tensor, epsilon: float, iterations: int) 
             scalings = _log_iteration(log_kernel, log_a, log_b, scalings.log_u)
             good = 1
         done += good
-    return (log_kernel + scalings.log_u.unsqueeze(-1) + scalings.log_v.unsqueeze(-2)).exp()
+    return _scaled(log_kernel, scalings)
 
 
 def as_batch(cost: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -122,15 +125,26 @@ def as_batch(cost: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor
 
 def _log_iteration(log_kernel: Tensor, log_a: Tensor, log_b: Tensor, log_u: Tensor) -> Scalings:
     """One iteration in logarithms, exact whatever the costs."""
-    log_v = log_b - torch.logsumexp(log_kernel + log_u.unsqueeze(-1), -2)
-    return Scalings(log_a - torch.logsumexp(log_kernel + log_v.unsqueeze(-2), -1), log_v)
+    log_v = log_b - _log_sum_exp(log_kernel + log_u.unsqueeze(-1), -2)
+    return Scalings(log_a - _log_sum_exp(log_kernel + log_v.unsqueeze(-2), -1), log_v)
+
+
+def _log_sum_exp(logs: Tensor, dim: int) -> Tensor:
+    """As `torch.logsumexp` where not all are −∞, and much faster on the range that costs have. Changes its argument."""
+    top = logs.amax(dim, keepdim=True)
+    return logs.sub_(top).clamp_min_(LOWEST).exp_().sum(dim).log_().add_(top.squeeze(dim))
+
+
+def _scaled(log_kernel: Tensor, scalings: Scalings) -> Tensor:
+    """diag(u) K diag(v): its rows sum to a."""
+    logs = (log_kernel + scalings.log_u.unsqueeze(-1)).add_(scalings.log_v.unsqueeze(-2))
+    scaled = logs.clamp_min_(LOWEST).exp_()
+    return scaled.masked_fill_(scaled < TINY, 0.0)
 
 
 def _absorb(log_kernel: Tensor, scalings: Scalings, a: Tensor, b: Tensor) -> Tensor:
-    """diag(u) K diag(v): its rows sum to a. Rows and columns without mass are 1, so that no division is by 0."""
-    kernel = (log_kernel + scalings.log_u.unsqueeze(-1)).add_(scalings.log_v.unsqueeze(-2)).exp_()
-    kernel.masked_fill_(kernel < TINY, 0.0)
-    return kernel.masked_fill_((a == 0).unsqueeze(-1) | (b == 0).unsqueeze(-2), 1.0)
+    """The kernel with the scalings in it. Rows and columns without mass are 1, so that no division is by 0."""
+    return _scaled(log_kernel, scalings).masked_fill_((a == 0).unsqueeze(-1) | (b == 0).unsqueeze(-2), 1.0)
 
 
 def _plain_iterations(kernel: Tensor, a: Tensor, b: Tensor, count: int) -> tuple[Tensor, int]:
