@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Before anything imports torch: tests run side by side, and their matrices are so small that threads only wait for each other.
+# Before anything imports torch: tests run side by side, on matrices so small that threads only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile("default", deadline=None, derandomize=True)
