@@ -40,7 +40,7 @@ class Training:
     """
 
     epochs: float = 2.0
-    min_steps: int = 300
+    min_steps: int = 150
     batch_size: int = 32
     token_budget: int = 4096
     learning_rate: float = 1e-4
