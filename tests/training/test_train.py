@@ -187,7 +187,12 @@ class TestBadInput:
         for force in (False, True):
             with pytest.raises(InputError, match="exists already and is not empty"):
                 train(labelled(), output=tmp_path, force=force)
+        (tmp_path / "config.toml").write_text("")  # somebody's folder, which happens to have one
+        with pytest.raises(InputError, match="name another folder"):
+            train(labelled(), output=tmp_path, force=True)
         assert (tmp_path / "letter.txt").read_text() == "dear"
+        with pytest.raises(InputError, match=r"letter.txt: is a file"):
+            train(labelled(), output=tmp_path / "letter.txt")
 
     def test_an_older_run_is_replaced_only_when_told(self, tmp_path: Path) -> None:
         config = small_config("training.min_steps=1")

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from mproto.training.loop import Progress
 
 
+CONFIG, HISTORY, FRESH, OLD = "config.toml", "history.jsonl", f".{BEST}.partial", f".{BEST}.old"
+PARTS = {CONFIG, HISTORY, BEST, FRESH, OLD}
+"""What the folder of a run holds. A folder that holds anything else is never replaced."""
+
+
 def train(
     documents: Iterable[Document],
     *,
@@ -60,10 +65,12 @@ def train(
     dev_documents = None if dev is None else list(dev)
     if dev_documents is not None:
         _check_dev(dev_documents, labels, notes)
-    run = _Run(Path(output), config, force=force) if output is not None else None
+    run = _Run(Path(output), force=force) if output is not None else None
     torch.manual_seed(config.training.seed)
     model = get_method(config.method).build(Encoder.load(config.encoder), labels, config)
     data = Data.of(documents, model)
+    if run:
+        run.start(config)
     recognizer = Recognizer(model, config, {"training documents": len(documents), **(card or {})})
     try:
         for progress in fit(model, data, config.training, _evaluation(recognizer, dev_documents)):
@@ -99,24 +106,33 @@ def _evaluation(recognizer: Recognizer, dev: Sequence[Document] | None) -> Calla
 class _Run:
     """The folder of a run."""
 
-    def __init__(self, folder: Path, config: Config, *, force: bool) -> None:
+    def __init__(self, folder: Path, *, force: bool) -> None:
         self.folder, self.best, self.kept = folder, folder / BEST, 0
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            if not (force and (folder / "config.toml").is_file()):
-                why = "pass --force to replace it" if (folder / "config.toml").is_file() else "name another folder"
-                raise InputError("exists already and is not empty", path=folder, hint=why)
-            shutil.rmtree(folder)
+        if folder.exists() and not folder.is_dir():
+            raise InputError("is a file", path=folder, hint="name a folder")
+        found = {path.name for path in folder.iterdir()} if folder.exists() else set()
+        is_run = CONFIG in found and found <= PARTS
+        if found and not (force and is_run):
+            why = "pass --force to replace this older run" if is_run else "name another folder"
+            raise InputError("exists already and is not empty", path=folder, hint=why)
+
+    def start(self, config: Config) -> None:
+        """Make the folder, now that nothing can be wrong with the call any more; an older run goes."""
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "config.toml").write_text(config.to_toml(), "utf-8")
+            if self.folder.exists():
+                shutil.rmtree(self.folder)
+            self.folder.mkdir(parents=True)
+            (self.folder / CONFIG).write_text(config.to_toml(), "utf-8")
         except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", path=folder, hint="name another folder") from None
+            raise InputError(
+                f"cannot be written: {error.strerror}", path=self.folder, hint="name another folder"
+            ) from None
 
     def record(self, progress: Progress, recognizer: Recognizer) -> None:
-        with (self.folder / "history.jsonl").open("a", encoding="utf-8") as file:
+        with (self.folder / HISTORY).open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(progress)) + "\n")
         if progress.best:
-            fresh, old = self.folder / f".{BEST}.partial", self.folder / f".{BEST}.old"
+            fresh, old = self.folder / FRESH, self.folder / OLD
             for leftover in (fresh, old):
                 shutil.rmtree(leftover, ignore_errors=True)
             recognizer.save_pretrained(fresh)
