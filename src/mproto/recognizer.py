@@ -256,7 +256,8 @@ def _model_card(recognizer: Recognizer) -> str:
         f"# Named-entity recogniser: {', '.join(recognizer.labels)}",
         "",
         f"Trained with mproto {__version__}, method `{recognizer.config.method}`, on the encoder "
-        f"`{recognizer.model.encoder.name}`, from labels that a term list gave, not people.",
+        f"`{recognizer.model.encoder.name}`"
+        + (", from labels that a term list gave, not people." if "gazetteer" in recognizer.card else "."),
         "",
         *(f"- {key}: {value}" for key, value in recognizer.card.items()),
         "",
