@@ -5,11 +5,9 @@ Names are imported on first use, so that `import mproto` is instant and never br
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 from mproto.version import __version__
 
+TYPE_CHECKING = False  # importing it from typing would take most of the time until Ctrl-C can be dealt with
 if TYPE_CHECKING:
     from mproto.gazetteer import Entry, Gazetteer, annotate
     from mproto.recognizer import Recognizer
@@ -49,6 +47,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'mproto' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -36,8 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(
                 errors="backslashreplace"
             )  # a terminal that cannot show a character is no reason to fail
-    parsed = _parser().parse_args(arguments)
+    name = "mproto"
     try:
+        parsed = _parser().parse_args(arguments)
+        name = f"mproto {parsed.command}"
         parsed.run(parsed)
         sys.stdout.flush()
     except (MprotoError, OSError, KeyboardInterrupt) as error:
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         code, message = _explain(error)
         if message:
-            sys.stderr.write(f"mproto {parsed.command}: {message}\n")
+            sys.stderr.write(f"{name}: {message}\n")
         return code
     return 0
 
