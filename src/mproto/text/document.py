@@ -99,7 +99,7 @@ class Document:
     def _trusted(cls, **fields: Any) -> Self:
         """A document of fields that are known to be right."""
         document = object.__new__(cls)
-        vars(document).update(fields)
+        object.__setattr__(document, "__dict__", fields)
         return document
 
     @property
@@ -172,18 +172,12 @@ class Document:
 
     def with_spans(self, spans: Iterable[Span], gold: Iterable[Span] | None) -> Self:
         """The same document with other spans; quick, since its words are known to be right."""
-        other = object.__new__(type(self))
-        fields = vars(other)
-        fields.update(vars(self))
-        fields["spans"] = _checked(spans, self.text)
-        fields["gold"] = None if gold is None else _checked(gold, self.text)
-        return other
+        gold = None if gold is None else _checked(gold, self.text)
+        return self._trusted(**{**vars(self), "spans": _checked(spans, self.text), "gold": gold})
 
     def with_meta(self, meta: Mapping[str, Any]) -> Self:
         """The same document with other metadata."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), meta=meta)
-        return other
+        return self._trusted(**{**vars(self), "meta": meta})
 
     def split_at_spans(self) -> Self:
         """The same document with words cut where a span starts or ends inside one, so that spans fit words."""
@@ -230,6 +224,8 @@ def _in_characters(
 def _checked(spans: Iterable[Span], text: str) -> tuple[Span, ...]:
     """Spans in order, each once."""
     spans = tuple(spans)
+    if not spans:
+        return spans
     length = len(text)
     for start, end, label in spans:
         if not 0 <= start < end <= length:
