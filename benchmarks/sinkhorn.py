@@ -10,8 +10,8 @@ once, filled up to the same size; the others solve one problem after the other. 
 - POT (numpy): `ot.bregman.sinkhorn_log` on arrays, which is what one gets without thinking about it
 - POT (torch): the same on tensors
 - textbook: the algorithm in logarithms, ten lines of torch in float64
-- POT stabilized: `ot.sinkhorn(method="sinkhorn_stabilized")`, for information: its updates come in another order, so its plan
-  differs after any finite number of iterations
+- POT stabilized: `ot.sinkhorn(method="sinkhorn_stabilized")`, for information: the same updates, but from exp(−C/λʳ) itself,
+  which underflows, and it ends early where that gives nan; where its plan differs, its time is not that of the same work
 
 Runs of all systems alternate, so that a busy machine slows all of them; times are medians, ratios are to mproto. The last
 column is the largest difference of any entry from the plan of POT (numpy). Needs POT.
