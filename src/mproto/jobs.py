@@ -11,7 +11,7 @@ from mproto.errors import InputError
 from mproto.gazetteer.annotate import annotate
 from mproto.gazetteer.options import MatchOptions
 from mproto.text.convert import check_apart
-from mproto.text.formats import Options, detect, format_for_output, get_format, write_documents
+from mproto.text.formats import Options, detect, format_for_labels, get_format, write_documents
 from mproto.text.scoring import Scorer, Scores
 from mproto.training import train
 
@@ -148,9 +148,7 @@ def predict_file(
 ) -> Written:
     """Write a file's documents with the entities that a model finds; whole, or not at all. Plain text becomes JSON Lines."""
     reader = get_format(read_format) if read_format else detect(source)
-    if write_format is None and reader.name in ("text", "text-folder"):
-        write_format = "jsonl"
-    writer = get_format(write_format) if write_format else format_for_output(output, reader)
+    writer = format_for_labels(output, reader, write_format)
     check_apart(source, output, writer)
     predicted = recognizer.predict(reader.read(source, options), batch_size=batch_size)
     try:

@@ -16,7 +16,7 @@ from mproto.errors import InputError
 from mproto.models.batch import collate, make_windows, plan
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
-from mproto.text.document import Document, Span, WordSpan
+from mproto.text.document import Document, Span
 from mproto.text.tagging import decode
 from mproto.version import __version__
 
@@ -107,23 +107,18 @@ class Recognizer:
                 for window in batch.windows:
                     rows = slice(position, position := position + len(window.firsts))
                     found[window.document].fill(window.start, [c if c is None else c[rows].tolist() for c in columns])
-        return [self._read(document, words) for document, words in zip(documents, found, strict=True)]
+        names = prototype_names(self.model)
+        return [self._read(document, words, names) for document, words in zip(documents, found, strict=True)]
 
-    def _read(self, document: Document, words: _Words) -> list[Entity]:
+    def _read(self, document: Document, words: _Words, names: Sequence[str]) -> list[Entity]:
         spans = decode([self.model.tags[number] for number in words.tags]).spans
         starts, ends = document.edges
         entities = []
         for start, end, label in spans:
             score = sum(words.probabilities[start:end]) / (end - start)
-            name, margin = self._prototype(words, WordSpan(start, end, label))
-            entities.append(Entity(Span(starts[start], ends[end - 1], label), score, name, margin))
+            nearest = (names[words.prototypes[start]], words.margins[start]) if names else (None, None)
+            entities.append(Entity(Span(starts[start], ends[end - 1], label), score, *nearest))
         return entities
-
-    def _prototype(self, words: _Words, span: WordSpan) -> tuple[str | None, float | None]:
-        if not words.prototypes:
-            return None, None
-        names = prototype_names(self.model)
-        return names[words.prototypes[span.start]], words.margins[span.start]
 
     def save_pretrained(self, folder: Path | str) -> None:
         """Write the model as a folder: `config.json`, `model.safetensors`, the tokenizer's files, and a model card."""

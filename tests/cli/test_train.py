@@ -67,6 +67,12 @@ def test_words_stay_words(run: Path, tmp_path: Path) -> None:
     assert (record["id"], record["tokens"]) == ("7", ["Aspirin", "helps"])
 
 
+def test_the_ending_names_the_format(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("Aspirin helps against a headache.\n")
+    assert call("predict", run, tmp_path / "x.txt", "--output", tmp_path / "y.conll") == 0
+    assert (tmp_path / "y.conll").read_text().split()[0] == "Aspirin"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -10,7 +10,7 @@ from mproto.errors import InputError
 from mproto.gazetteer.annotate import Policy, annotate
 from mproto.gazetteer.options import MatchOptions
 from mproto.text.convert import check_apart
-from mproto.text.formats import Options, detect, format_for_output, get_format, write_documents
+from mproto.text.formats import Options, detect, format_for_labels, get_format, write_documents
 from mproto.text.scoring import Scorer, Scores
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from mproto.gazetteer.entries import Gazetteer
     from mproto.inputs import Source
     from mproto.text.document import Document
-
-PLAIN = ("text", "text-folder")
 
 
 @dataclass(frozen=True)
@@ -57,13 +55,7 @@ def annotate_file(
         InputError: the input, or the call, is wrong.
     """
     reader = get_format(read_format) if read_format else detect(source)
-    if (
-        write_format is None
-        and reader.name in PLAIN
-        and not output.name.removesuffix(".gz").endswith((".conll", ".spacy"))
-    ):
-        write_format = "jsonl"
-    writer = get_format(write_format) if write_format else format_for_output(output, reader)
+    writer = format_for_labels(output, reader, write_format)
     check_apart(source, output, writer)
     labels: Counter[str] = Counter()
     scorer, has_gold = Scorer(), False

@@ -1,13 +1,22 @@
 """File formats: one file each, and one registry."""
 
 from mproto.text.formats.base import Format, Keeps, Options
-from mproto.text.formats.registry import detect, format_for_output, formats, get_format, read_documents, write_documents
+from mproto.text.formats.registry import (
+    detect,
+    format_for_labels,
+    format_for_output,
+    formats,
+    get_format,
+    read_documents,
+    write_documents,
+)
 
 __all__ = [
     "Format",
     "Keeps",
     "Options",
     "detect",
+    "format_for_labels",
     "format_for_output",
     "formats",
     "get_format",

@@ -59,6 +59,7 @@ _FORMATS = {
     )
 }
 
+_PLAIN = (plain.FORMAT.name, text_folder.FORMAT.name)
 _JSON_LINES = ("jsonl", "jsonl-words", "doccano", "prodigy")
 
 
@@ -116,6 +117,16 @@ def format_for_output(path: Path | str, read_format: Format | None = None) -> Fo
     raise InputError(
         "the format to write cannot be told from the name", path=path, hint=f"name it with --to ({', '.join(_FORMATS)})"
     )
+
+
+def format_for_labels(path: Path | str, read_format: Format, name: str | None = None) -> Format:
+    """The format to write newly labelled documents in: plain text cannot hold labels, and becomes JSON Lines."""
+    if name is not None:
+        return get_format(name)
+    holds_labels = Path(path).name.removesuffix(".gz").lower().endswith((".conll", ".spacy"))
+    if read_format.name in _PLAIN and not holds_labels:
+        return jsonl.FORMAT
+    return format_for_output(path, read_format)
 
 
 def read_documents(
