@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import zlib
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mproto.errors import Notes
+from mproto.errors import InputError, Notes
 from mproto.text import Document, Span, Word, read_documents, write_documents
 from mproto.text.formats import get_format
 from strategies import corpora
@@ -94,3 +95,57 @@ def test_white_space_that_is_a_word_is_counted(tmp_path: Path) -> None:
     assert notes.messages() == ["1 words of nothing but white space are no words to spaCy"]
     (doc,) = spacy.tokens.DocBin().from_disk(tmp_path / "x.spacy").get_docs(spacy.vocab.Vocab())
     assert doc.text == document.text
+
+
+@given(corpora(KEEPS) | corpora(KEEPS, SYMBOLS), st.booleans(), st.booleans())
+def test_it_is_read_as_spacy_reads_it(documents: list[Document], known_spaces: bool, all_attributes: bool) -> None:
+    vocab = spacy.vocab.Vocab()
+    docs = spacy.tokens.DocBin() if all_attributes else spacy.tokens.DocBin(attrs=["LEMMA", "ENT_TYPE", "ENT_IOB"])
+    for document in documents:
+        words, spaces = spacy.util.get_words_and_spaces(document.word_texts, document.text)
+        doc = spacy.tokens.Doc(vocab, words=words, spaces=spaces if known_spaces else None)
+        doc.ents = (
+            [doc[1:3]] if len(doc) < 5 else [spacy.tokens.Span(doc, 1, 2, "A"), spacy.tokens.Span(doc, 2, 4, "A")]
+        )
+        docs.add(doc)
+    expected = [
+        (doc.text, [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents])
+        for doc in spacy.tokens.DocBin().from_bytes(docs.to_bytes()).get_docs(spacy.vocab.Vocab())
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.spacy"
+        path.write_bytes(docs.to_bytes())
+        assert [(d.text, [tuple(span) for span in d.spans]) for d in read_documents(path)] == expected
+
+
+def tagged(tags: list[int], folder: Path) -> Path:
+    """A file with these tags, whether they make sense or not."""
+    path = folder / "x.spacy"
+    write_documents([Document.from_words(["a"] * len(tags), [(0, 1, "X")])], path)
+    content = message(path.read_bytes())
+    rows = array("Q", content["tokens"])
+    rows[1::3], rows[2::3] = array("Q", tags), array("Q", [rows[2]] * len(tags))
+    path.write_bytes(zlib.compress(srsly.msgpack_dumps({**content, "tokens": rows.tobytes()})))
+    return path
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
+def test_entities_are_those_of_spacy(tags: list[int]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = tagged(tags, Path(folder))
+        (doc,) = spacy.tokens.DocBin().from_disk(path).get_docs(spacy.vocab.Vocab())
+        try:
+            expected = [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
+        except ValueError:
+            with pytest.raises(InputError, match="is inside an entity that does not begin"):
+                list(read_documents(path))
+        else:
+            assert [tuple(span) for document in read_documents(path) for span in document.spans] == expected
+
+
+def test_span_groups_are_counted(tmp_path: Path) -> None:
+    doc = spacy.tokens.Doc(spacy.vocab.Vocab(), words=["a", "b"])
+    doc.spans["x"] = [doc[0:1], doc[0:2]]
+    spacy.tokens.DocBin(docs=[doc, doc]).to_disk(tmp_path / "x.spacy")
+    with pytest.warns(UserWarning, match="4 spans of span groups were not read"):
+        assert len(list(read_documents(tmp_path / "x.spacy"))) == 2

@@ -9,10 +9,11 @@ import zlib
 from array import array
 from bisect import bisect_left
 from functools import cache
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, chain, islice
+from operator import add
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from mproto.errors import MissingExtraError
+from mproto.errors import InputError, MissingExtraError
 from mproto.text.document import Document, Span
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.words import Word
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mproto.inputs import Source
+
+T = TypeVar("T")
 
 _INSIDE, _OUTSIDE, _BEGINS = 1, 2, 3
 """spaCy's numbers for IOB tags."""
@@ -38,34 +41,87 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
     spacy = _spacy()
     with source.open() as stream:
         data = source.guard(stream.read)
-    vocab = spacy.vocab.Vocab()
     try:
-        docs = spacy.tokens.DocBin().from_bytes(data).get_docs(vocab)
-        first = list(islice(docs, 1))
+        packed = spacy.tokens.DocBin().from_bytes(data)
+        rows = _rows(packed, spacy)
+        first = list(islice(rows, 1))
     except Exception:  # zlib, msgpack, numpy and string store errors alike: it is not a DocBin
-        raise source.error("cannot be read as a spaCy DocBin", hint="write it again with DocBin.to_disk") from None
-    name = cache(vocab.strings.__getitem__)
-    for doc in chain(first, docs):
-        grouped = sum(map(len, doc.spans.values()))
-        source.notes.count("spans of span groups were not read: only entities are", grouped)
-        text, words = _text_and_words(doc.to_array(["ORTH", "SPACY"]).tolist(), name)
-        spans = tuple(Span(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents)
-        yield Document(text, spans, tuple(words))
+        raise _unreadable(source) from None
+    source.notes.count("spans of span groups were not read: only entities are", _grouped(packed, spacy))
+    for number, row in enumerate(chain(first, _guarded(rows, source)), 1):
+        try:
+            yield _document(*row)
+        except ValueError as error:
+            source.notes.reject(source.error(f"document {number}: {error}", hint="correct its entities"))
 
 
-def _text_and_words(tokens: list[tuple[int, int]], name: Callable[[int], str]) -> tuple[str, list[Word]]:
-    """`doc.text`, and where its words are, from numbers: an object for each token takes longer than all else."""
-    pieces: list[str] = []
-    words: list[Word] = []
-    position = 0
-    for number, has_space in tokens:
-        token = name(number)
-        end = position + len(token)
-        if not token.isspace():
-            words.append(Word(position, end))
-        pieces.append(f"{token} " if has_space else token)
-        position = end + has_space
-    return "".join(pieces), words
+def _unreadable(source: Source) -> InputError:
+    return source.error("cannot be read as a spaCy DocBin", hint="write it again with DocBin.to_disk")
+
+
+def _guarded(rows: Iterator[T], source: Source) -> Iterator[T]:
+    try:
+        yield from rows
+    except KeyError:  # a number without a string
+        raise _unreadable(source) from None
+
+
+Row = tuple[list[str], list[bool], list[int], list[str]]
+"""Of one document: its tokens, whether a blank follows each, and their IOB tags and entity types."""
+
+
+def _rows(packed: Any, spacy: Any) -> Iterator[Row]:
+    """What a DocBin holds, without a spaCy `Doc` for each document, which takes longer than all else."""
+    strings = spacy.strings.StringStore(packed.strings)
+    name = cache(strings.__getitem__)
+    attributes = [spacy.attrs.intify_attr(attribute) for attribute in packed.attrs]
+    words, iob, types = (
+        attributes.index(attribute) if attribute in attributes else None
+        for attribute in (spacy.attrs.ORTH, spacy.attrs.ENT_IOB, spacy.attrs.ENT_TYPE)
+    )
+    for numbers, spaces, flags in zip(packed.tokens, packed.spaces, packed.flags, strict=True):
+        yield (
+            list(map(name, numbers[:, words].tolist())),
+            [True] * len(numbers) if flags.get("has_unknown_spaces") else spaces[:, 0].tolist(),
+            [_OUTSIDE] * len(numbers) if iob is None else numbers[:, iob].tolist(),
+            [""] * len(numbers) if types is None else list(map(name, numbers[:, types].tolist())),
+        )
+
+
+def _grouped(packed: Any, spacy: Any) -> int:
+    """How many spans stand in span groups."""
+    nothing = (b"", spacy.tokens.Doc(spacy.vocab.Vocab()).spans.to_bytes())
+    if all(groups in nothing for groups in packed.span_groups):
+        return 0
+    return sum(sum(map(len, doc.spans.values())) for doc in packed.get_docs(spacy.vocab.Vocab()))
+
+
+def _document(tokens: list[str], spaces: list[bool], iob: list[int], types: list[str]) -> Document:
+    pieces = [f"{token} " if has_space else token for token, has_space in zip(tokens, spaces, strict=True)]
+    text, lengths = "".join(pieces), list(map(len, tokens))
+    starts = [0, *accumulate(map(add, lengths, spaces))][:-1]
+    ends = list(map(add, starts, lengths))
+    words = map(Word, starts, ends)
+    if any(map(str.isspace, tokens)):
+        words = (word for word, token in zip(words, tokens, strict=True) if not token.isspace())  # type: ignore[assignment]
+    spans = [Span(starts[first], ends[last - 1], types[first]) for first, last in _entities(iob, types)]
+    return Document(text, tuple(spans), tuple(words))
+
+
+def _entities(iob: list[int], types: list[str]) -> list[tuple[int, int]]:
+    """Runs of tokens, as `Doc.ents` has them: a type is that of the first token, and a `B` without one is no entity."""
+    if _BEGINS not in iob and _INSIDE not in iob:
+        return []
+    found, start = [], -1
+    for i, tag in enumerate([*iob, _OUTSIDE]):
+        if tag == _INSIDE:
+            if start < 0:
+                raise ValueError(f"token {i + 1} is inside an entity that does not begin")
+            continue
+        if start >= 0:
+            found.append((start, i))
+        start = i if tag == _BEGINS and types[i] else -1
+    return found
 
 
 def write(documents: Iterable[Document], target: Target) -> None:
