@@ -64,7 +64,7 @@ def run(system: str, size: int) -> dict[str, float]:
         from mproto.gazetteer import Matcher, MatchOptions
 
         matcher = Matcher(Gazetteer(tuple(Entry(t, "X") for t in found)), MatchOptions(case="insensitive"))
-        inputs, match = [Document.from_words(w) for w in corpus], lambda document: len(matcher.spans(document))
+        inputs, match = [Document.from_words(w) for w in corpus], lambda document: len(matcher.word_spans(document))
     elif system == "spacy":
         import spacy
         from spacy.matcher import PhraseMatcher

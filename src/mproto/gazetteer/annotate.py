@@ -49,5 +49,4 @@ def annotate(
     first = list(islice(documents, LOOKED_AT))
     labelled = any(document.spans or document.gold is not None for document in first)
     for document in chain(first, documents):
-        gold = document.spans if document.gold is None and labelled else document.gold
-        yield document.with_spans(matcher.spans(document), gold)
+        yield document.relabelled(matcher.word_spans(document), keep=labelled)

@@ -270,7 +270,8 @@ class _Examination:
             chosen.add(best)
             document = self.seen[best][0]
             reason = why.get(surface, f"is found {self.health[surface].hits} times")
-            yield Sentence(document.text, self.matcher.spans(document), f"“{surface}” {reason}")
+            labelled = document.relabelled(self.matcher.word_spans(document), keep=False)
+            yield Sentence(document.text, labelled.spans, f"“{surface}” {reason}")
 
 
 def _inner(words: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mproto.text.document import Span
 from mproto.text.tagging import OUTSIDE, decode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mproto.gazetteer.entries import Gazetteer
-    from mproto.text.document import Document
+    from mproto.text.document import Document, WordSpan
 
 LONGEST = 10
 
@@ -31,17 +30,15 @@ class PaperMatcher:
             self._terms[entry.type].add(entry.surface)
         self._starts = {type_: {t.split(" ", 1)[0] for t in terms} for type_, terms in self._terms.items()}
 
-    def spans(self, document: Document) -> tuple[Span, ...]:
-        words, texts = document.words, document.word_texts
+    def word_spans(self, document: Document) -> tuple[WordSpan, ...]:
+        texts = document.word_texts
         labels = [OUTSIDE] * len(texts)
         flags = [0] * len(texts)
         for type_ in self._terms:
             for i in self._flagged(texts, type_):
                 labels[i], flags[i] = type_, flags[i] + 1
         tags = [label if count == 1 else OUTSIDE for label, count in zip(labels, flags, strict=True)]
-        return tuple(
-            Span(words[start].start, words[end - 1].end, label) for start, end, label in decode(tags, bare=True).spans
-        )
+        return decode(tags, bare=True).spans
 
     def _flagged(self, words: Sequence[str], type_: str) -> list[int]:
         terms, starts = self._terms[type_], self._starts[type_]

@@ -12,13 +12,15 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 WIDTH = 2
 FIRST, SECOND, BASE = 0x10000, 0x4E00, 4096
 """Where the characters that stand first begin, those that stand second, and how many of these there are."""
 UNKNOWN = "\0\0"
 """The code of every word that no pattern has."""
+SMALL = 100_000
+"""A vocabulary of so many words is worth a dictionary of its own."""
 REMEMBERED = 1_000_000
 """As many words of texts keep their codes at hand."""
 
@@ -56,6 +58,10 @@ class Vocabulary(NamedTuple):
         known = place < len(self.ends) and self._word(place) == word
         return code(self.numbers[place]) if known else UNKNOWN
 
+    def codes(self) -> Iterator[tuple[str, str]]:
+        """All words with their codes."""
+        return ((self._word(place), code(number)) for place, number in enumerate(self.numbers))
+
     def _word(self, place: int) -> str:
         return self.letters[self.ends[place - 1] if place else 0 : self.ends[place]]
 
@@ -65,10 +71,14 @@ class Codes(dict[str, str]):
 
     def __init__(self, vocabulary: Vocabulary, prepare: Callable[[str], str]) -> None:
         super().__init__()
-        self._vocabulary, self._prepare = vocabulary, prepare
+        self._prepare = prepare
+        self._find = vocabulary.code
+        if len(vocabulary.ends) <= SMALL:
+            known = dict(vocabulary.codes())
+            self._find = lambda word: known.get(word, UNKNOWN)
 
     def __missing__(self, word: str) -> str:
         if len(self) >= REMEMBERED:
             self.clear()
-        found = self[word] = self._vocabulary.code(self._prepare(word))
+        found = self[word] = self._find(self._prepare(word))
         return found

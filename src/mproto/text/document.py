@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import accumulate, count, pairwise
 from operator import add, le, lt
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from mproto.text.words import Word, split_words
 
@@ -33,6 +33,9 @@ class WordSpan(NamedTuple):
     start: int
     end: int
     label: str
+
+
+AnySpan = TypeVar("AnySpan", Span, WordSpan)
 
 
 class _GivenWords:
@@ -67,6 +70,8 @@ class Document:
 
     _edges: ClassVar[tuple[Sequence[int], Sequence[int]] | None] = None  # worked out when somebody asks
     _given_texts: ClassVar[tuple[str, ...] | None] = None  # the given words themselves, where they are at hand
+    _word_spans: ClassVar[tuple[WordSpan, ...] | None] = None  # the spans in words, where they came as such
+    _gold_word_spans: ClassVar[tuple[WordSpan, ...] | None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spans", _checked(self.spans, self.text))
@@ -88,15 +93,23 @@ class Document:
         """A document of given words joined by single spaces; spans count words."""
         if "" in words:
             raise ValueError(f"word {words.index('') + 1} is empty")
-        document = cls._trusted(text=" ".join(words), spans=(), id=id, gold=None, meta=meta, _given_texts=tuple(words))
+        fields: dict[str, Any] = {
+            "text": " ".join(words),
+            "spans": (),
+            "id": id,
+            "gold": None,
+            "meta": meta,
+            "_given_texts": tuple(words),
+        }
+        document = cls._trusted(fields)
         if spans:
-            vars(document)["spans"] = _in_order(_in_characters(spans, document.edges))
+            fields["spans"], fields["_word_spans"] = document._both(spans)  # noqa: SLF001
         if gold is not None:
-            vars(document)["gold"] = _in_order(_in_characters(gold, document.edges))
+            fields["gold"], fields["_gold_word_spans"] = document._both(gold)  # noqa: SLF001
         return document
 
     @classmethod
-    def _trusted(cls, **fields: Any) -> Self:
+    def _trusted(cls, fields: dict[str, Any]) -> Self:
         """A document of fields that are known to be right."""
         document = object.__new__(cls)
         object.__setattr__(document, "__dict__", fields)
@@ -136,18 +149,30 @@ class Document:
     def word_count(self) -> int:
         return len(self.words if self._given_texts is None else self._given_texts)
 
+    @property
+    def is_words_joined(self) -> bool:
+        """Whether the text is its words with a blank between each two."""
+        return self._given_texts is not None or " ".join(self.word_texts) == self.text
+
     def surface(self, span: Span) -> str:
         return self.text[span.start : span.end]
 
     @property
     def word_spans(self) -> tuple[WordSpan, ...]:
         """The spans in words. An edge inside a word takes in the whole word; spans that cover no word are left out."""
-        return self._in_words(self.spans)
+        return self._in_words(self.spans) if self._word_spans is None else self._word_spans
 
     @property
     def gold_word_spans(self) -> tuple[WordSpan, ...] | None:
         """The gold spans in words, by the same rule."""
-        return None if self.gold is None else self._in_words(self.gold)
+        if self.gold is None:
+            return None
+        return self._in_words(self.gold) if self._gold_word_spans is None else self._gold_word_spans
+
+    def _both(self, spans: Iterable[tuple[int, int, str]]) -> tuple[tuple[Span, ...], tuple[WordSpan, ...]]:
+        """Spans of words in characters, and as they are; both in order, each once."""
+        in_words = _in_order(tuple([WordSpan(*span) for span in spans]))
+        return (_in_characters(in_words, self.edges) if in_words else ()), in_words
 
     def _in_words(self, spans: Sequence[Span]) -> tuple[WordSpan, ...]:
         found = {
@@ -163,8 +188,13 @@ class Document:
     @property
     def spans_fit_words(self) -> bool:
         """Whether every span, gold ones too, starts and ends where a word does."""
+        unknown = self.spans if self._word_spans is None else ()
+        if self.gold and self._gold_word_spans is None:
+            unknown += self.gold
+        if not unknown:
+            return True
         starts, ends = self.edges
-        for span in self.spans + (self.gold or ()):
+        for span in unknown:
             first, last = self._touched(span)
             if first >= last or starts[first] != span.start or ends[last - 1] != span.end:
                 return False
@@ -173,11 +203,23 @@ class Document:
     def with_spans(self, spans: Iterable[Span], gold: Iterable[Span] | None) -> Self:
         """The same document with other spans; quick, since its words are known to be right."""
         gold = None if gold is None else _checked(gold, self.text)
-        return self._trusted(**{**vars(self), "spans": _checked(spans, self.text), "gold": gold})
+        fields = {**vars(self), "spans": _checked(spans, self.text), "gold": gold}
+        return self._trusted({**fields, "_word_spans": None, "_gold_word_spans": None})
+
+    def relabelled(self, spans: Iterable[tuple[int, int, str]], *, keep: bool) -> Self:
+        """The same document with other spans, in words.
+
+        Those that it had become its gold spans if they are to be kept and it has none yet.
+        """
+        in_characters, in_words = self._both(spans)
+        fields = {**vars(self), "spans": in_characters, "_word_spans": in_words}
+        if keep and self.gold is None:
+            fields["gold"], fields["_gold_word_spans"] = self.spans, self._word_spans
+        return self._trusted(fields)
 
     def with_meta(self, meta: Mapping[str, Any]) -> Self:
         """The same document with other metadata."""
-        return self._trusted(**{**vars(self), "meta": meta})
+        return self._trusted({**vars(self), "meta": meta})
 
     def split_at_spans(self) -> Self:
         """The same document with words cut where a span starts or ends inside one, so that spans fit words."""
@@ -235,8 +277,8 @@ def _checked(spans: Iterable[Span], text: str) -> tuple[Span, ...]:
     return _in_order(spans)
 
 
-def _in_order(spans: tuple[Span, ...]) -> tuple[Span, ...]:
-    return spans if len(spans) < 2 else tuple(sorted(set(spans)))
+def _in_order(spans: tuple[AnySpan, ...]) -> tuple[AnySpan, ...]:
+    return spans if len(spans) < 2 or all(map(lt, spans, spans[1:])) else tuple(sorted(set(spans)))
 
 
 def _wrong_place(start: int, end: int, label: str, where: str) -> str:

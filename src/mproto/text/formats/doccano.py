@@ -12,7 +12,8 @@ from mproto.errors import InputError
 from mproto.text.document import Document, Span
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.fields import edges_and_label, expect, take, take_id, with_id
-from mproto.text.formats.records import dump_json, read_json_lines, shorten
+from mproto.text.formats.json_text import dump_json
+from mproto.text.formats.records import read_json_lines, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -131,7 +131,7 @@ def _widen(document: Document, notes: Notes) -> Document:
 
 def _check_characters(document: Document) -> None:
     """Half a character (a lone surrogate) is no text: UTF-8 cannot hold it."""
-    for text in (document.text, document.id, *{label for _, _, label in document.spans + (document.gold or ())}):
+    for text in (document.text, document.id, *[label for _, _, label in document.spans + (document.gold or ())]):
         if not text.isascii():
             try:
                 text.encode()
@@ -169,7 +169,7 @@ def _fit_words(document: Document, lacks: Lacks, notes: Notes) -> Document:
     if lacks.any_word and any(map(_BREAKS.search, words)):
         notes.count("documents had white space inside words, or words that mean a new document, changed with _")
         words = tuple(_BREAKS.sub("_", word) for word in words)
-    elif " ".join(words) == document.text:
+    elif document.is_words_joined:
         return document
     else:
         notes.count("documents lost their original spacing")

@@ -12,7 +12,8 @@ from mproto.errors import InputError
 from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.fields import expect, span_records, spans_of, take, take_id, with_id
-from mproto.text.formats.records import dump_json, read_json_lines, shorten
+from mproto.text.formats.json_text import dump_json
+from mproto.text.formats.records import read_json_lines, shorten
 from mproto.text.words import Word
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from mproto.text.document import NO_META, Document, WordSpan
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.fields import edges_and_label, expect, take, take_id, take_words, with_id
-from mproto.text.formats.records import dump_json, read_json_lines
+from mproto.text.formats.json_text import dump_line
+from mproto.text.formats.records import read_json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +23,7 @@ _OWN_KEYS = frozenset({"tokens", "entities", "human_entities", "id"})
 
 
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001
-    return read_json_lines(source, parse)
+    return read_json_lines(source, parse, _OWN_KEYS)
 
 
 def parse(record: dict[str, Any]) -> Document:
@@ -41,7 +42,7 @@ def _spans(records: Sequence[Any]) -> list[WordSpan]:
 
 
 def _records(spans: Sequence[WordSpan]) -> list[dict[str, Any]]:
-    return [{"start": span.start, "end": span.end, "type": span.label} for span in spans]
+    return [{"start": start, "end": end, "type": label} for start, end, label in spans]
 
 
 def to_record(document: Document) -> dict[str, Any]:
@@ -49,13 +50,13 @@ def to_record(document: Document) -> dict[str, Any]:
     gold = document.gold_word_spans
     if gold is not None:
         record["human_entities"] = _records(gold)
-    return {**with_id(document, record), **document.meta}
+    return with_id(document, record) | dict(document.meta)
 
 
 def write(documents: Iterable[Document], target: Target) -> None:
     stream = target.outputs.open(target.path)
     for document in documents:
-        stream.write(f"{dump_json(to_record(document))}\n".encode())
+        stream.write(dump_line(to_record(document), plain=not document.meta))
 
 
 def sniff(head: Head) -> bool:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.fields import SPAN_KEYS, expect, spans_of, take, take_id, with_id
-from mproto.text.formats.records import dump_json, read_json_lines
+from mproto.text.formats.json_text import dump_json
+from mproto.text.formats.records import read_json_lines
 from mproto.text.words import Word
 
 if TYPE_CHECKING:

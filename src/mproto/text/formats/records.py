@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from mproto.errors import InputError
 from mproto.text.formats.base import is_comment, is_document_mark
 from mproto.text.formats.json_stream import json_error, json_values
+from mproto.text.formats.json_text import dump_json, load_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Set as AbstractSet
 
     from mproto.inputs import Source
     from mproto.text.document import Document
@@ -52,14 +54,16 @@ def read_blocks(source: Source, parse: Callable[[Block], Document | None]) -> It
         yield from document()
 
 
-def read_json_lines(source: Source, parse: Callable[[dict[str, Any]], Document | None]) -> Iterator[Document]:
-    """A document a line of JSON; tools also wrap such records into one array."""
+def read_json_lines(
+    source: Source, parse: Callable[[dict[str, Any]], Document | None], plain: AbstractSet[str] = frozenset()
+) -> Iterator[Document]:
+    """A document a line of JSON; tools also wrap such records into one array. `plain` keys hold no large numbers."""
     if source.head().lstrip()[:1] == b"[":
         return read_json(source, parse)
 
     def parse_line(line: str, number: int) -> Document | None:
         try:
-            record = _load_json(line)
+            record = load_json(line, plain)
         except (ValueError, RecursionError) as error:
             raise json_error(source, error, number) from None
         return parse(_expect_object(record))
@@ -80,11 +84,6 @@ def write_json_array(records: Iterable[dict[str, Any]], write: Callable[[bytes],
         write(f"{separator}{dump_json(record)}".encode())
         separator = ",\n"
     write(b"[]\n" if separator == "[\n" else b"\n]\n")
-
-
-_load_json = json.JSONDecoder().decode
-dump_json = json.JSONEncoder(ensure_ascii=False).encode
-"""JSON with Unicode as it is."""
 
 
 def _attempt(source: Source, parse: Callable[[], Document | None], line: int) -> Iterator[Document]:
