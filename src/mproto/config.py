@@ -36,6 +36,8 @@ class Training:
         warmup: how long the learning rate rises: a number of steps, or below 1 a share of all steps.
         max_gradient_norm: gradients longer than this are shortened to it.
         evaluate_every: steps between two evaluations on the development data; 0 for once an epoch.
+        average: without development data, the share of training at its end over which weights are averaged.
+        checkpoint_minutes: time between two checkpoints; 0 for one after every step.
         seed: of everything random.
     """
 
@@ -48,6 +50,8 @@ class Training:
     warmup: float = 0.1
     max_gradient_norm: float = 1.0
     evaluate_every: int = 0
+    average: float = 0.0
+    checkpoint_minutes: float = 5.0
     seed: int = 0
 
 

@@ -14,6 +14,7 @@ from mproto.text.convert import check_apart
 from mproto.text.formats import Options, detect, format_for_labels, get_format, write_documents
 from mproto.text.scoring import Scorer, Scores
 from mproto.training import train
+from mproto.training.folder import read_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -62,12 +63,14 @@ def train_files(
     read_format: str | None = None,
     options: Options = Options(),
     force: bool = False,
+    resume: bool = False,
     on_progress: Callable[[Progress], object] = id,
 ) -> Trained:
-    """Train on a file: on its own labels, or, with a gazetteer, on those that its terms give.
+    """Train on a file: on its own labels, or, with a gazetteer, on those that its terms give. See `mproto.train`.
 
     Raises:
         InputError: the input, or the call, is wrong.
+        Interrupted: somebody stopped it.
         MprotoError: training failed.
     """
     documents = list(_read(source, read_format, options))
@@ -76,12 +79,6 @@ def train_files(
         documents = list(annotate(documents, gazetteer, options=match_options))
         sizes = ", ".join(f"{count:,} {type_}" for type_, count in gazetteer.sizes.items())
         card["gazetteer"] = f"{sizes} (fingerprint {gazetteer.fingerprint[:16]})"
-    history: list[Progress] = []
-
-    def remember(progress: Progress) -> None:
-        history.append(progress)
-        on_progress(progress)
-
     try:
         recognizer = train(
             documents,
@@ -89,12 +86,14 @@ def train_files(
             config=config,
             output=output,
             force=force,
-            on_progress=remember,
+            resume=resume,
+            on_progress=on_progress,
             card=card,
             notes=source.notes,
         )
     except InputError as error:
         raise error.at(source.path) from None
+    history = read_history(output)
     best = [progress for progress in history if progress.best][-1]
     kept = [progress.logs["kept"] for progress in history if "kept" in progress.logs]
     last = kept[-max(1, len(kept) // 10) :]

@@ -17,7 +17,8 @@ from mproto.models.base import Model, Step
 from mproto.models.mproto import MProtoModel
 from mproto.training import run
 from mproto.training.data import Data
-from mproto.training.loop import Progress, _rate, fit
+from mproto.training.loop import Loop, rate_at
+from mproto.training.selection import Best
 from runs import labelled, small_config, small_model
 
 
@@ -56,11 +57,6 @@ def test_evaluating_predicting_and_saving_leave_prototypes_as_they_are(tmp_path:
 def test_evaluations_during_training_change_nothing() -> None:
     """The last model of a run that was evaluated at every step is that of one that never was."""
     plain = train(labelled(), config=small_config("training.min_steps=4"))
-    states = []
-
-    def last(progress: Progress) -> None:
-        states.append(progress.score)
-
     dev = demo.documents("dev")[:8]
     config = small_config("training.min_steps=4", "training.evaluate_every=1")
     model = MProtoModel.build(embedded_copy(), plain.labels, config)
@@ -74,9 +70,9 @@ def test_evaluations_during_training_change_nothing() -> None:
         seen.update(weights(recognizer))
         return 0.0
 
-    for progress in fit(model, data, config.training, evaluate):
-        last(progress)
-    assert states == [0.0] * 4
+    loop = Loop(model, data, config.training, Best(evaluate))
+    loop.start()
+    assert [progress.score for progress in loop.run()] == [0.0] * 4
     assert same(seen, weights(plain))
 
 
@@ -107,14 +103,14 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(monkeypatch: pytest.MonkeyP
     scores = iter([0.1, 0.7, 0.3])
     kept: list[dict[str, torch.Tensor]] = []
 
-    def evaluation(recognizer: Recognizer, dev: object) -> Any:
+    def selection(recognizer: Recognizer, dev: object, config: object) -> Best:
         def evaluate() -> float:
             kept.append(weights(recognizer))
             return next(scores)
 
-        return evaluate
+        return Best(evaluate)
 
-    monkeypatch.setattr(run, "_evaluation", evaluation)
+    monkeypatch.setattr(run, "_selection", selection)
     config = small_config("training.min_steps=3", "training.evaluate_every=1")
     recognizer = train(labelled(), dev=demo.documents("dev")[:2], config=config, output=tmp_path / "run")
     assert same(kept[1], weights(recognizer))
@@ -142,13 +138,13 @@ def test_denoising_begins_when_it_should() -> None:
 
 
 def test_the_learning_rate_rises_and_falls() -> None:
-    rates = [_rate(step, 10, 100) for step in range(100)]
+    rates = [rate_at(step, 10, 100) for step in range(100)]
     assert rates.index(max(rates)) == 10
     assert max(rates) == 1.0
     assert rates[:10] == sorted(rates[:10])
     assert rates[10:] == sorted(rates[10:], reverse=True)
     assert 0 < rates[-1] < 0.02
-    assert [_rate(step, 0, 2) for step in range(2)] == [1.0, 0.5]
+    assert [rate_at(step, 0, 2) for step in range(2)] == [1.0, 0.5]
 
 
 class TestBadInput:
@@ -197,7 +193,7 @@ class TestBadInput:
     def test_an_older_run_is_replaced_only_when_told(self, tmp_path: Path) -> None:
         config = small_config("training.min_steps=1")
         train(labelled(8), config=config, output=tmp_path)
-        with pytest.raises(InputError, match="pass --force"):
+        with pytest.raises(InputError, match="or --force"):
             train(labelled(8), config=config, output=tmp_path)
         train(labelled(8), config=config, output=tmp_path, force=True)
         assert len((tmp_path / "history.jsonl").read_text().splitlines()) == 1

@@ -29,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0 done, 1 the work failed, 2 the input or the call is wrong."""
     gc.set_threshold(100_000, 20, 20)  # documents stream by in no cycles; looking for some costs a tenth of the time
     for number in STOPS:
-        signal.signal(number, _stop)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as it is under nohup
+            signal.signal(number, _stop)
     sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 (closed by the caller, and needed to the end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = "mproto"
     try:
         parsed = _parser().parse_args(arguments)
+        parsed.call = sys.argv[1:] if arguments is None else list(arguments)
         name = f"mproto {parsed.command}"
         parsed.run(parsed)
         sys.stdout.flush()

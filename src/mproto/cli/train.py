@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +15,19 @@ from mproto.errors import Notes
 if TYPE_CHECKING:
     import argparse
 
+    from mproto.config import Config
+    from mproto.gazetteer import Gazetteer
+    from mproto.jobs import Trained
+
 SUMMARY = "train a recogniser on text and terms, or on labelled documents"
 DESCRIPTION = """Train a named-entity recogniser. With --gazetteer the text may have no labels: those that the terms give
 are learnt from. Without, the labels of the training file are. Human labels kept beside distant ones are never looked at.
 
 The output is a folder: config.toml with every setting, history.jsonl with every step, and best/ with the model, which
-`mproto predict` and `mproto evaluate` take (the folder itself will do)."""
+`mproto predict` and `mproto evaluate` take (the folder itself will do).
+
+Ctrl-C ends the step and keeps it in checkpoints/. The same call with --resume then goes on to the same model, bit for bit,
+as it does after a crash, from the last checkpoint (training.checkpoint_minutes says how often one is written)."""
 EXAMPLE = "mproto train --train corpus.txt --gazetteer terms/ --output my-run"
 
 
@@ -35,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="one setting, over all the others"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="of everything random (default: 0)")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with the run in the folder, as if it had not stopped"
+    )
     parser.add_argument("--force", action="store_true", help="replace an older run in the folder")
     add_gazetteer(parser, "terms that label the training documents: a folder of TYPE.txt, a file, or TYPE=FILE")
     add_reading(parser)
@@ -42,26 +53,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> None:
     from mproto.config import load_config
-    from mproto.inputs import Source
 
     settings = [*parsed.set, *([] if parsed.seed is None else [f"training.seed={parsed.seed}"])]
     config = load_config(parsed.preset, parsed.config, settings, method=parsed.method, encoder=parsed.encoder)
     notes = Notes(parsed.on_error)
     gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
-    from mproto.jobs import train_files
+    from mproto.training.interrupt import Interrupted
 
-    with training_progress() as on_progress:
-        done = train_files(
-            Source(parsed.train, notes),
-            parsed.output,
-            config,
-            dev=Source(parsed.dev, notes) if parsed.dev else None,
-            gazetteer=gazetteer,
-            read_format=parsed.read_format,
-            options=options(parsed),
-            force=parsed.force,
-            on_progress=on_progress,
-        )
+    try:
+        done = _train(parsed, config, gazetteer, notes)
+    except Interrupted as stopped:
+        print_notes(notes)
+        call = shlex.join(["mproto", *parsed.call, *([] if parsed.resume else ["--resume"])])
+        raise Interrupted(f"{stopped}:\n  {call}") from None
     if parsed.json:
         figures = {
             "documents": done.documents,
@@ -82,3 +86,22 @@ def run(parsed: argparse.Namespace) -> None:
     if done.kept is not None:
         sys.stdout.write(f"words without a label that were learnt as O, at the end: {percent(done.kept)} %" + "\n")
     sys.stdout.write(f"the model is in {parsed.output}" + "\n")
+
+
+def _train(parsed: argparse.Namespace, config: Config, gazetteer: Gazetteer | None, notes: Notes) -> Trained:
+    from mproto.inputs import Source
+    from mproto.jobs import train_files
+
+    with training_progress() as on_progress:
+        return train_files(
+            Source(parsed.train, notes),
+            parsed.output,
+            config,
+            dev=Source(parsed.dev, notes) if parsed.dev else None,
+            gazetteer=gazetteer,
+            read_format=parsed.read_format,
+            options=options(parsed),
+            force=parsed.force,
+            resume=parsed.resume,
+            on_progress=on_progress,
+        )

@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from mproto.errors import MprotoError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from torch import Tensor
 
     from mproto.config import Training
     from mproto.models.base import Model
+    from mproto.models.batch import Batch
     from mproto.training.data import Data
+    from mproto.training.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Progress:
         words: that this step looked at.
         seconds: that this step took.
         logs: what else the model says about the step.
-        score: on the development data, where this step ended with an evaluation.
+        score: of the selection, where this step ended with an evaluation.
         best: whether the model is now the one to keep.
     """
 
@@ -53,77 +55,165 @@ class LossError(MprotoError):
     """The loss is no number any more."""
 
 
-def fit(model: Model, data: Data, settings: Training, evaluate: Callable[[], float] | None) -> Iterator[Progress]:
-    """Train a model, step by step. At the end it has the weights of the best evaluation, or the last ones without any.
+class State(NamedTuple):
+    """All that it takes to go on from a step: tensors, and values that JSON can hold."""
+
+    tensors: dict[str, Tensor]
+    values: dict[str, Any]
+
+
+class Loop:
+    """One training run, step by step.
 
     Args:
         model: changed in place.
         data: what it learns from.
         settings: of the loop.
-        evaluate: gives the score of the model as it is; asked every `settings.evaluate_every` steps.
-
-    Raises:
-        LossError: the loss is not a number; the weights are those before the step.
+        selection: which weights the model has at the end.
     """
-    generator = torch.Generator().manual_seed(settings.seed)
-    model.eval()
-    model.start(data.sample(settings, generator), generator)
-    model.train()
-    optimiser = torch.optim.AdamW(
-        [p for p in model.parameters() if p.requires_grad],
-        lr=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-        fused=True,  # unfused, the optimiser takes a third of a step of a small encoder on a CPU
-    )
-    per_epoch = len(data.batches(settings, torch.Generator().manual_seed(settings.seed)))
-    steps = max(math.ceil(settings.epochs * per_epoch), settings.min_steps, 1)
-    warmup = settings.warmup if settings.warmup >= 1 else settings.warmup * steps
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _rate(step, warmup, steps))
-    every = settings.evaluate_every or per_epoch
-    best_score = -1.0
-    best_state: dict[str, Tensor] = {}
-    for step, indices in enumerate(_forever(data, settings, generator, steps), 1):
-        begin = time.perf_counter()
-        batch = data.batch(indices)
-        outcome = model.step(batch, (step - 1) / steps)
+
+    def __init__(self, model: Model, data: Data, settings: Training, selection: Selection) -> None:
+        self.model, self.data, self.settings, self.selection = model, data, settings, selection
+        self.parameters = {name: value for name, value in model.named_parameters() if value.requires_grad}
+        self.optimiser = torch.optim.AdamW(
+            self.parameters.values(),
+            lr=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            fused=True,  # unfused, the optimiser takes a third of a step of a small encoder on a CPU
+        )
+        self.per_epoch = len(data.batches(settings, torch.Generator().manual_seed(settings.seed)))
+        self.steps = max(math.ceil(settings.epochs * self.per_epoch), settings.min_steps, 1)
+        self.step = 0
+        self._generator = torch.Generator().manual_seed(settings.seed)
+        self._epoch = _Epoch(self._generator.get_state(), [], 0)
+
+    def start(self) -> None:
+        """What comes before the first step; not for a run that goes on from a state."""
+        self.model.eval()
+        self.model.start(self.data.sample(self.settings, self._generator), self._generator)
+
+    def run(self) -> Iterator[Progress]:
+        """Train to the end. Then the model has the weights that the selection chose.
+
+        Raises:
+            LossError: the loss is not a number; the weights are those before the step.
+        """
+        self.model.train()
+        every = self.settings.evaluate_every or self.per_epoch
+        while self.step < self.steps:
+            begin = time.perf_counter()
+            batch = self.data.batch(self._next())
+            rate = self.settings.learning_rate * self._rate()
+            loss, logs = self._move(batch, rate)
+            self.step += 1
+            seconds = time.perf_counter() - begin
+            score, best = None, False
+            self.selection.after_step(self.model, self.step, self.steps)
+            if self.step % every == 0 or self.step == self.steps:
+                score, best = self.selection.evaluate(self.model)
+            epoch = self.step / self.per_epoch
+            yield Progress(self.step, self.steps, epoch, loss, rate, len(batch.rows), seconds, logs, score, best)
+        self.selection.finish(self.model)
+        self.model.eval()
+
+    def _move(self, batch: Batch, rate: float) -> tuple[float, dict[str, float]]:
+        """One step: the weights move, then the prototypes."""
+        outcome = self.model.step(batch, self.step / self.steps)
         loss = outcome.loss.item()
         if not math.isfinite(loss):
-            raise LossError(f"the loss is {loss} at step {step}")
-        optimiser.zero_grad()
+            raise LossError(f"the loss is {loss} at step {self.step + 1}")
+        self.optimiser.zero_grad()
         outcome.loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), settings.max_gradient_norm)
-        rate = schedule.get_last_lr()[0]
-        optimiser.step()
-        schedule.step()
+        torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.settings.max_gradient_norm)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.step()
         with torch.no_grad():
             outcome.finish()
-        seconds = time.perf_counter() - begin
-        score, best = None, False
-        if step % every == 0 or step == steps:
-            score = evaluate() if evaluate else None
-            best = score is None or score > best_score
-            if best and score is not None:
-                best_score = score
-                best_state = {name: value.clone() for name, value in model.state_dict().items()}
-        yield Progress(
-            step, steps, step / per_epoch, loss, float(rate), len(batch.rows), seconds, outcome.logs, score, best
+        return loss, outcome.logs
+
+    def _rate(self) -> float:
+        warmup = self.settings.warmup if self.settings.warmup >= 1 else self.settings.warmup * self.steps
+        return rate_at(self.step, warmup, self.steps)
+
+    def _next(self) -> list[int]:
+        """The windows of the next batch; a new epoch is drawn when one ends."""
+        if self._epoch.position == len(self._epoch.batches):
+            self._draw()
+        self._epoch.position += 1
+        return self._epoch.batches[self._epoch.position - 1]
+
+    def _draw(self) -> None:
+        start = self._generator.get_state()
+        self._epoch = _Epoch(start, self.data.batches(self.settings, self._generator), 0)
+
+    def state(self) -> State:
+        """All that it takes to go on from here to the same end, bit for bit."""
+        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        for name, parameter in self.parameters.items():
+            for key, value in self.optimiser.state.get(parameter, {}).items():
+                tensors[f"optimiser.{key}.{name}"] = value
+        tensors |= {f"selection.{name}": value for name, value in self.selection.tensors().items()}
+        tensors |= {f"random.{name}": value for name, value in _random_states().items()}
+        tensors["random.epoch"] = self._epoch.start
+        values = {"step": self.step, "position": self._epoch.position, "selection": self.selection.values()}
+        return State(tensors, values)
+
+    def restore(self, state: State) -> None:
+        """Go on from a state of a run with the same model, data and settings."""
+        groups = _by_prefix(state.tensors)
+        self.model.load_state_dict(groups["model"])
+        moments = _by_prefix(groups["optimiser"])
+        self.optimiser.load_state_dict(
+            {
+                **self.optimiser.state_dict(),
+                "state": {
+                    i: {key: found[name] for key, found in moments.items()}
+                    for i, name in enumerate(self.parameters)
+                    if name in moments["step"]
+                },
+            }
         )
-    if best_state:
-        model.load_state_dict(best_state)
-    model.eval()
+        self.selection.restore(groups.get("selection", {}), state.values["selection"])
+        _set_random_states(groups["random"])
+        self._generator.set_state(groups["random"]["epoch"])
+        self.step = state.values["step"]
+        if state.values["position"]:
+            self._draw()
+            self._epoch.position = state.values["position"]
 
 
-def _forever(data: Data, settings: Training, generator: torch.Generator, steps: int) -> Iterator[list[int]]:
-    done = 0
-    while True:
-        for indices in data.batches(settings, generator):
-            yield indices
-            done += 1
-            if done == steps:
-                return
+@dataclass
+class _Epoch:
+    """Where the loop is: the generator before it drew this epoch's batches, those, and how many are done."""
+
+    start: Tensor
+    batches: list[list[int]]
+    position: int
 
 
-def _rate(step: int, warmup: float, steps: int) -> float:
+def _random_states() -> dict[str, Tensor]:
+    states = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        states["cuda"] = torch.cuda.get_rng_state()
+    return states
+
+
+def _set_random_states(states: dict[str, Tensor]) -> None:
+    torch.set_rng_state(states["cpu"])
+    if "cuda" in states and torch.cuda.is_available():
+        torch.cuda.set_rng_state(states["cuda"])
+
+
+def _by_prefix(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    groups: dict[str, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        prefix, _, rest = name.partition(".")
+        groups.setdefault(prefix, {})[rest] = value
+    return groups
+
+
+def rate_at(step: int, warmup: float, steps: int) -> float:
     """The share of the learning rate at a step, counted from 0: rising to 1, then falling to 0, both linearly."""
     if step < warmup:
         return (step + 1) / (warmup + 1)

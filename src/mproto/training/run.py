@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-from dataclasses import asdict
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,21 +12,20 @@ from mproto.config import Config
 from mproto.errors import InputError, MprotoError, Notes
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
-from mproto.recognizer import BEST, Recognizer
+from mproto.recognizer import Recognizer
 from mproto.text.scoring import score
 from mproto.training.data import Data, label_set
-from mproto.training.loop import LossError, fit
+from mproto.training.folder import RunFolder
+from mproto.training.interrupt import Interrupt, Interrupted
+from mproto.training.loop import Loop, LossError
+from mproto.training.selection import Average, Best
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mproto.text.document import Document
     from mproto.training.loop import Progress
-
-
-CONFIG, HISTORY, FRESH, OLD = "config.toml", "history.jsonl", f".{BEST}.partial", f".{BEST}.old"
-PARTS = {CONFIG, HISTORY, BEST, FRESH, OLD}
-"""What the folder of a run holds. A folder that holds anything else is never replaced."""
+    from mproto.training.selection import Selection
 
 
 def train(
@@ -38,6 +35,7 @@ def train(
     config: Config | None = None,
     output: Path | str | None = None,
     force: bool = False,
+    resume: bool = False,
     on_progress: Callable[[Progress], object] = id,
     card: dict[str, Any] | None = None,
     notes: Notes | None = None,
@@ -46,16 +44,20 @@ def train(
 
     Args:
         documents: with distant spans; gold spans beside them are never looked at.
-        dev: documents with gold spans that pick the best checkpoint. Without, the last one is taken.
+        dev: documents with gold spans that pick the best checkpoint. Without, nothing human is looked at.
         config: see `mproto.config`.
-        output: a folder for the run: `config.toml`, `history.jsonl` and the model, `best/`.
+        output: a folder for the run: `config.toml`, `history.jsonl`, `checkpoints/` while it lasts, and the model, `best/`.
+            With it, Ctrl-C and SIGTERM end the step, write a checkpoint, and raise `Interrupted`.
         force: whether an older run in that folder may be replaced.
+        resume: go on with the run in that folder, to the same model, bit for bit; the call must be the same otherwise.
+            Where there is none yet, one begins.
         on_progress: called after every step.
         card: what the model card should say besides.
         notes: where it is counted what was left out.
 
     Raises:
         InputError: the data or the configuration cannot be trained with.
+        Interrupted: somebody stopped it.
         MprotoError: the loss is no number any more.
     """
     config = config or Config()
@@ -65,22 +67,85 @@ def train(
     dev_documents = None if dev is None else list(dev)
     if dev_documents is not None:
         _check_dev(dev_documents, labels, notes)
-    run = _Run(Path(output), force=force) if output is not None else None
+    folder = None
+    if output is not None:
+        inputs = _inputs(config, documents, dev_documents)
+        folder = RunFolder(Path(output), inputs, notes, force=force, resume=resume)
+        if resume and folder.is_finished:
+            return Recognizer.from_pretrained(output)
     torch.manual_seed(config.training.seed)
     model = get_method(config.method).build(Encoder.load(config.encoder), labels, config)
-    data = Data.of(documents, model)
-    if run:
-        run.start(config)
     recognizer = Recognizer(model, config, {"training documents": len(documents), **(card or {})})
+    loop = Loop(model, Data.of(documents, model), config.training, _selection(recognizer, dev_documents, config))
+    state = folder.newest_state() if folder and resume else None
+    if state:
+        loop.restore(state)
+    else:
+        if folder:
+            folder.start(config)
+        loop.start()
     try:
-        for progress in fit(model, data, config.training, _evaluation(recognizer, dev_documents)):
-            if run:
-                run.record(progress, recognizer)
-            on_progress(progress)
+        if folder:
+            _run_in(folder, loop, recognizer, on_progress)
+        else:
+            for progress in loop.run():
+                on_progress(progress)
     except LossError as error:
-        kept = f"the model of step {run.kept} is kept in {run.best}" if run and run.kept else "no model was kept"
+        kept = (
+            f"the model of step {folder.kept} is kept in {folder.best}"
+            if folder and folder.kept
+            else "no model was kept"
+        )
         raise MprotoError(f"{error}; {kept}. Try a lower training.learning_rate.") from None
     return recognizer
+
+
+def _run_in(folder: RunFolder, loop: Loop, recognizer: Recognizer, on_progress: Callable[[Progress], object]) -> None:
+    """Train, and keep what is needed to go on after whatever may happen."""
+    with Interrupt() as interrupt:
+        for progress in loop.run():
+            folder.record(progress, recognizer)
+            on_progress(progress)
+            at_end = progress.step == progress.steps
+            if interrupt.asked and not at_end:
+                folder.save(loop.state())
+                raise Interrupted(_how_to_go_on(folder, progress))
+            if not at_end and folder.is_due(loop.settings.checkpoint_minutes):
+                folder.save(loop.state())
+        folder.finish(recognizer, loop.step)
+
+
+def _how_to_go_on(folder: RunFolder, progress: Progress) -> str:
+    stopped = f"stopped after step {progress.step} of {progress.steps}"
+    if folder.saved == progress.step:
+        return f"{stopped}, which is kept in {folder.folder}; resume to go on from there"
+    if folder.saved:
+        return (
+            f"{stopped}; its checkpoint could not be written, but that of step {folder.saved} is there to resume from"
+        )
+    return f"{stopped}; its checkpoint could not be written, so training will start again"
+
+
+def _inputs(config: Config, documents: Sequence[Document], dev: Sequence[Document] | None) -> dict[str, Any]:
+    """What a run depends on; only with the same can it go on."""
+    found: dict[str, Any] = {}
+    for name, value in config.as_dict().items():
+        found |= (
+            {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {f"config.{name}": value}
+        )
+    del found["training.checkpoint_minutes"]  # which changes nothing
+    return {
+        **found,
+        "training documents": _fingerprint(documents),
+        "development documents": None if dev is None else _fingerprint(dev),
+    }
+
+
+def _fingerprint(documents: Sequence[Document]) -> str:
+    found = hashlib.sha256()
+    for document in documents:
+        found.update(repr((document.text, document.edges, document.spans)).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
 
 
 def _check_dev(dev: Sequence[Document], labels: Sequence[str], notes: Notes) -> None:
@@ -96,48 +161,8 @@ def _check_dev(dev: Sequence[Document], labels: Sequence[str], notes: Notes) -> 
         notes.count("development documents, and no entity in them: every checkpoint scores 0", len(dev))
 
 
-def _evaluation(recognizer: Recognizer, dev: Sequence[Document] | None) -> Callable[[], float] | None:
+def _selection(recognizer: Recognizer, dev: Sequence[Document] | None, config: Config) -> Selection:
     if dev is None:
-        return None
+        return Average(config.training.average)
     bare = [document.with_spans((), None) for document in dev]
-    return lambda: score(zip(dev, recognizer.predict(bare), strict=True)).overall.f1
-
-
-class _Run:
-    """The folder of a run."""
-
-    def __init__(self, folder: Path, *, force: bool) -> None:
-        self.folder, self.best, self.kept = folder, folder / BEST, 0
-        if folder.exists() and not folder.is_dir():
-            raise InputError("is a file", path=folder, hint="name a folder")
-        found = {path.name for path in folder.iterdir()} if folder.exists() else set()
-        is_run = CONFIG in found and found <= PARTS
-        if found and not (force and is_run):
-            why = "pass --force to replace this older run" if is_run else "name another folder"
-            raise InputError("exists already and is not empty", path=folder, hint=why)
-
-    def start(self, config: Config) -> None:
-        """Make the folder, now that nothing can be wrong with the call any more; an older run goes."""
-        try:
-            if self.folder.exists():
-                shutil.rmtree(self.folder)
-            self.folder.mkdir(parents=True)
-            (self.folder / CONFIG).write_text(config.to_toml(), "utf-8")
-        except OSError as error:
-            raise InputError(
-                f"cannot be written: {error.strerror}", path=self.folder, hint="name another folder"
-            ) from None
-
-    def record(self, progress: Progress, recognizer: Recognizer) -> None:
-        with (self.folder / HISTORY).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(progress)) + "\n")
-        if progress.best:
-            fresh, old = self.folder / FRESH, self.folder / OLD
-            for leftover in (fresh, old):
-                shutil.rmtree(leftover, ignore_errors=True)
-            recognizer.save_pretrained(fresh)
-            if self.best.exists():
-                self.best.rename(old)
-            fresh.rename(self.best)
-            shutil.rmtree(old, ignore_errors=True)
-            self.kept = progress.step
+    return Best(lambda: score(zip(dev, recognizer.predict(bare), strict=True)).overall.f1)
