@@ -2,6 +2,7 @@
 
     python benchmarks/matching.py                    # 1,000, 100,000 and 1,000,000 entries
     python benchmarks/matching.py --sizes 1000
+    python benchmarks/matching.py --differences      # where the others find something else, and why
 
 Every system finds the same case-insensitive terms in the CoNLL03 training sentences, repeated to 5 million words (slow ones
 get fewer and say so). Each runs in a process of its own. Words/s counts matching only, from what the system takes: words
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 DATA = Path(os.environ.get("MPROTO_DATA", Path(__file__).parent / "../../shared/data"))
@@ -97,18 +99,7 @@ def run(system: str, size: int) -> dict[str, float]:
         inputs, match = [" ".join(w) for w in corpus], at_boundaries
     else:
         known = {t.lower() for t in found}
-
-        def lookup(words: list[str]) -> int:
-            lower, hits, i = [w.lower() for w in words], 0, 0
-            while i < len(lower):
-                for k in range(min(10, len(lower) - i), 0, -1):
-                    if " ".join(lower[i : i + k]) in known:
-                        hits, i = hits + 1, i + k - 1
-                        break
-                i += 1
-            return hits
-
-        inputs, match = list(corpus), lookup
+        inputs, match = list(corpus), lambda words: len(naive(words, known))
     build = time.perf_counter() - start
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / size
     start, done, matches = time.perf_counter(), 0, 0
@@ -151,12 +142,72 @@ def end_to_end() -> float:
     return float(json.loads(done.stdout)["words"]) / taken
 
 
+def differences(size: int = 100_000) -> None:
+    """Every match that one of the systems alone has, compared with the naive lookup's, by its kind."""
+    from ahocorasick_rs import AhoCorasick, MatchKind
+    from flashtext2 import KeywordProcessor
+
+    from mproto import Document, Entry, Gazetteer
+    from mproto.gazetteer import Matcher, MatchOptions
+
+    found = terms(size)
+    known = {term.lower() for term in found}
+    matcher = Matcher(Gazetteer(tuple(Entry(t, "X") for t in found)), MatchOptions(case="insensitive"))
+    processor = KeywordProcessor(case_sensitive=False)
+    processor.add_keywords_from_iter(found)
+    automaton = AhoCorasick([t.lower() for t in found], matchkind=MatchKind.LeftmostLongest)
+    kinds: dict[str, Counter[str]] = {"mproto": Counter(), "flashtext2": Counter(), "ahocorasick_rs": Counter()}
+    for words in sentences():
+        document = Document.from_words(words)
+        text, (starts, ends) = document.text, document.edges
+        right = {(starts[first], ends[last - 1]) for first, last in naive(words, known)}
+        hits = {(first, last) for _, first, last in automaton.find_matches_as_indexes(text.lower())}
+        whole = {(first, last) for first, last in hits if first in starts and last in ends}
+        given = {
+            "mproto": {(starts[first], ends[last - 1]) for first, last, _ in matcher.word_spans(document)},
+            "flashtext2": {(first, last) for _, first, last in processor.extract_keywords_with_span(text)},
+            "ahocorasick_rs": whole,
+        }
+        for system, spans in given.items():
+            for first, last in spans - right:
+                inside = first not in starts or last not in ends
+                kinds[system][
+                    "found, and begins or ends inside a word" if inside else "found, and hidden in a longer one"
+                ] += 1
+            for first, last in right - spans:
+                taken = hits - whole if system == "ahocorasick_rs" else spans
+                hidden = any(one < last and first < other for one, other in taken)
+                inside = system == "ahocorasick_rs" or any(
+                    one < last and first < other and (one not in starts or other not in ends) for one, other in taken
+                )
+                reason = "behind one that begins or ends inside a word" if hidden and inside else "otherwise"
+                kinds[system][f"missed, {reason}"] += 1
+    for system, counts in kinds.items():
+        print(system, dict(counts))
+
+
+def naive(words: list[str], known: set[str]) -> list[tuple[int, int]]:
+    lower, hits, i = [w.lower() for w in words], [], 0
+    while i < len(lower):
+        for k in range(min(10, len(lower) - i), 0, -1):
+            if " ".join(lower[i : i + k]) in known:
+                hits.append((i, i + k))
+                i += k - 1
+                break
+        i += 1
+    return hits
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", nargs="+", type=int, default=[1_000, 100_000, 1_000_000])
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--one", nargs=2, metavar=("SYSTEM", "SIZE"), help=argparse.SUPPRESS)
+    parser.add_argument("--differences", action="store_true")
     parsed = parser.parse_args()
+    if parsed.differences:
+        differences()
+        return
     if parsed.one:
         print(json.dumps(run(parsed.one[0], int(parsed.one[1]))))
         return
