@@ -171,9 +171,7 @@ def differences(size: int = 100_000) -> None:
         for system, spans in given.items():
             for first, last in spans - right:
                 inside = first not in starts or last not in ends
-                kinds[system][
-                    "found, and begins or ends inside a word" if inside else "found, and hidden in a longer one"
-                ] += 1
+                kinds[system]["found, begins or ends inside a word" if inside else "found, other whole words"] += 1
             for first, last in right - spans:
                 taken = hits - whole if system == "ahocorasick_rs" else spans
                 hidden = any(one < last and first < other for one, other in taken)
