@@ -10,7 +10,7 @@ import tomllib
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mproto.errors import InputError
 
@@ -35,8 +35,10 @@ class Training:
         weight_decay: of AdamW.
         warmup: how long the learning rate rises: a number of steps, or below 1 a share of all steps.
         max_gradient_norm: gradients longer than this are shortened to it.
-        evaluate_every: steps between two evaluations on the development data; 0 for once an epoch.
-        average: without development data, the share of training at its end over which weights are averaged.
+        evaluate_every: steps between two evaluations; 0 for once an epoch.
+        selection: which weights to end with, `gold`, `last`, `noisy` or `held-out` (see training/selection.py); `auto` is
+            `gold` where there are development data, and `last` where there are none.
+        average: of `last`, the share of training at its end over which weights are averaged.
         checkpoint_minutes: time between two checkpoints; 0 for one after every step.
         seed: of everything random.
     """
@@ -50,6 +52,7 @@ class Training:
     warmup: float = 0.1
     max_gradient_norm: float = 1.0
     evaluate_every: int = 0
+    selection: Literal["auto", "gold", "last", "noisy", "held-out"] = "auto"
     average: float = 0.0
     checkpoint_minutes: float = 5.0
     seed: int = 0
@@ -67,7 +70,7 @@ class MProto:
         only_correct: update with words alone whose predicted class is their label; the paper does not, its code does.
         denoise: whether O words go through denoised transport.
         denoise_after: the share of training that passes before that begins.
-        beta: β, the share of O words expected at O prototypes.
+        beta: β, the share of O words expected at O prototypes; `auto` to estimate it when denoising begins.
         solver: `sinkhorn`, cut off after `iterations`, as in the paper; or `converged`.
         epsilon: λʳ, the weight of the entropy.
         iterations: of `sinkhorn`.
@@ -85,7 +88,7 @@ class MProto:
     only_correct: bool = False
     denoise: bool = True
     denoise_after: float = 0.33
-    beta: float = 0.96
+    beta: float | Literal["auto"] = 0.96
     solver: Literal["sinkhorn", "converged"] = "sinkhorn"
     epsilon: float = 0.001
     iterations: int = 100
@@ -223,7 +226,14 @@ def _changed(settings: T, values: Mapping[str, Any], section: str) -> T:
 
 def _checked(value: Any, kind: Any, name: str) -> Any:
     """The value, if it is of the kind; whole numbers will do for real ones."""
-    if get_origin(kind) is Literal:
+    if get_origin(kind) is Union:
+        number, word = get_args(kind)
+        if value in get_args(word):
+            return value
+        if type(value) in (int, float):
+            return number(value)
+        wanted = f"a number or {', '.join(get_args(word))}"
+    elif get_origin(kind) is Literal:
         if value in get_args(kind):
             return value
         wanted = f"one of {', '.join(get_args(kind))}"

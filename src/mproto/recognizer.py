@@ -98,7 +98,7 @@ class Recognizer:
         found = [_Words(document.word_count) for document in documents]
         budget = batch_size * encoder.window
         batches = plan([len(w.input_ids) for w in windows], batch_size=batch_size, token_budget=budget)
-        with _inference(self.model):
+        with inference(self.model):
             for batch in (collate([windows[i] for i in indices], encoder.pad_id) for indices in batches):
                 prediction = self.model.predict(batch)
                 best = prediction.probabilities.max(-1)
@@ -190,7 +190,7 @@ def prototype_names(model: Model) -> list[str]:
 
 
 @contextmanager
-def _inference(model: Model) -> Iterator[None]:
+def inference(model: Model) -> Iterator[None]:
     """Evaluation mode for a while; training goes on as before."""
     training = model.training
     model.eval()

@@ -103,12 +103,12 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(monkeypatch: pytest.MonkeyP
     scores = iter([0.1, 0.7, 0.3])
     kept: list[dict[str, torch.Tensor]] = []
 
-    def selection(recognizer: Recognizer, dev: object, config: object) -> Best:
+    def selection(recognizer: Recognizer, documents: list[Document], dev: object, settings: object) -> Any:
         def evaluate() -> float:
             kept.append(weights(recognizer))
             return next(scores)
 
-        return Best(evaluate)
+        return Best(evaluate), documents
 
     monkeypatch.setattr(run, "_selection", selection)
     config = small_config("training.min_steps=3", "training.evaluate_every=1")

@@ -78,6 +78,20 @@ class Model(nn.Module, ABC):
     def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
         """Look at some labelled batches before the first step; most models need not."""
 
+    @property
+    def rehearsal_share(self) -> float:
+        """The share of training with some terms hidden, after which the model is told how much is unlabelled."""
+        return 0.0
+
+    def learn_unlabelled(self, share: float) -> None:
+        """Be told which share of the words labelled O are entities."""
+
+    @property
+    def class_of_tag(self) -> list[int]:
+        """The class of each tag: 0 for O, then the types."""
+        numbers = {label: number for number, label in enumerate(self.labels, 1)}
+        return [0, *(numbers[tag.partition("-")[2]] for tag in self.tags[1:])]
+
     @abstractmethod
     def step(self, batch: Batch, progress: float) -> Step:
         """The loss on a labelled batch, at a share of training from 0 to 1. Changes nothing; `Step.finish` does."""

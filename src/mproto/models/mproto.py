@@ -27,6 +27,10 @@ SCORE_TEMPERATURE = 0.05
 """Turns similarities into probabilities of classes for users. It changes no decision."""
 
 
+UNKNOWN_BETA = 0.95
+"""β where it is to be estimated and there is nothing to estimate it from."""
+
+
 class MProtoModel(Model):
     """Words are tagged with the class of the nearest prototype (IO tags, which are the classes)."""
 
@@ -38,11 +42,21 @@ class MProtoModel(Model):
         self.log_temperature = nn.Parameter(
             torch.tensor(log(settings.temperature)), requires_grad=settings.learn_temperature
         )
+        beta = UNKNOWN_BETA if settings.beta == "auto" else settings.beta
+        self.beta: Tensor
+        self.register_buffer("beta", torch.tensor(beta, dtype=torch.float64))
         self.transport = Transport(settings.solver, settings.epsilon, settings.iterations)
 
     @classmethod
     def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> MProtoModel:
         return cls(encoder, labels, config.mproto)
+
+    @property
+    def rehearsal_share(self) -> float:
+        return self.settings.denoise_after if self.settings.denoise and self.settings.beta == "auto" else 0.0
+
+    def learn_unlabelled(self, share: float) -> None:
+        self.beta.fill_(1 - share)
 
     @torch.no_grad()
     def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
@@ -59,7 +73,7 @@ class MProtoModel(Model):
         features = self.dropout(self.encoder(batch))
         similarity = self.bank.similarity(features)
         denoise = settings.denoise and progress >= settings.denoise_after
-        assignment = assign(similarity, labels, class_of, self.transport, beta=settings.beta if denoise else None)
+        assignment = assign(similarity, labels, class_of, self.transport, beta=self.beta.item() if denoise else None)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
         temperature = self.log_temperature.exp()
         if settings.merge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -64,13 +64,23 @@ class Data:
     def sample(self, settings: Training, generator: torch.Generator) -> Iterator[Batch]:
         """Some batches, half of them of windows with an entity, so that rare types are seen too."""
         order = torch.randperm(len(self.windows), generator=generator).tolist()
-        with_entity = [i for i in order if any(self._own_tags(self.windows[i]))]
+        with_entity = [i for i in order if any(self.own_tags(i))]
         chosen = list(dict.fromkeys([*with_entity[: LOOKED_AT // 2], *order]))[:LOOKED_AT]
-        lengths = [len(self.windows[i].input_ids) for i in chosen]
-        for indices in plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget):
-            yield self.batch([chosen[i] for i in indices])
+        return map(self.batch, self.in_order(chosen, settings))
 
-    def _own_tags(self, window: Window) -> list[int]:
+    def with_tags(self, tags: list[list[int]]) -> Data:
+        """The same documents with other labels."""
+        return replace(self, tags=tags)
+
+    def in_order(self, chosen: Sequence[int], settings: Training) -> Iterator[list[int]]:
+        """Batches of these windows, the longest first."""
+        lengths = [len(self.windows[i].input_ids) for i in chosen]
+        for places in plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget):
+            yield [chosen[place] for place in places]
+
+    def own_tags(self, index: int) -> list[int]:
+        """The tags of a window's own words."""
+        window = self.windows[index]
         return self.tags[window.document][window.start : window.start + len(window.firsts)]
 
 

@@ -12,7 +12,7 @@ import torch
 from mproto.errors import MprotoError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from torch import Tensor
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mproto.models.base import Model
     from mproto.models.batch import Batch
     from mproto.training.data import Data
+    from mproto.training.rehearsal import Rehearsal
     from mproto.training.selection import Selection
 
 
@@ -70,9 +71,19 @@ class Loop:
         data: what it learns from.
         settings: of the loop.
         selection: which weights the model has at the end.
+        rehearsal: how the run begins, for models that want to be told how much is unlabelled.
+        measure: further numbers to log at every evaluation.
     """
 
-    def __init__(self, model: Model, data: Data, settings: Training, selection: Selection) -> None:
+    def __init__(
+        self,
+        model: Model,
+        data: Data,
+        settings: Training,
+        selection: Selection,
+        rehearsal: Rehearsal | None = None,
+        measure: Callable[[], dict[str, float]] = dict,
+    ) -> None:
         self.model, self.data, self.settings, self.selection = model, data, settings, selection
         self.parameters = {name: value for name, value in model.named_parameters() if value.requires_grad}
         self.optimiser = torch.optim.AdamW(
@@ -83,6 +94,8 @@ class Loop:
         )
         self.per_epoch = len(data.batches(settings, torch.Generator().manual_seed(settings.seed)))
         self.steps = max(math.ceil(settings.epochs * self.per_epoch), settings.min_steps, 1)
+        self._rehearsal, self._measure = rehearsal, measure
+        self._rehearsal_steps = rehearsal.steps(model, self.steps) if rehearsal else 0
         self.step = 0
         self._generator = torch.Generator().manual_seed(settings.seed)
         self._epoch = _Epoch(self._generator.get_state(), [], 0)
@@ -90,7 +103,7 @@ class Loop:
     def start(self) -> None:
         """What comes before the first step; not for a run that goes on from a state."""
         self.model.eval()
-        self.model.start(self.data.sample(self.settings, self._generator), self._generator)
+        self.model.start(self._labelled.sample(self.settings, self._generator), self._generator)
 
     def run(self) -> Iterator[Progress]:
         """Train to the end. Then the model has the weights that the selection chose.
@@ -102,15 +115,20 @@ class Loop:
         every = self.settings.evaluate_every or self.per_epoch
         while self.step < self.steps:
             begin = time.perf_counter()
-            batch = self.data.batch(self._next())
+            estimates = {}
+            if self._rehearsal and self.step == self._rehearsal_steps:
+                estimates = self._rehearsal.finish(self.model)
+            batch = self._labelled.batch(self._next())
             rate = self.settings.learning_rate * self._rate()
             loss, logs = self._move(batch, rate)
+            logs |= estimates
             self.step += 1
             seconds = time.perf_counter() - begin
             score, best = None, False
             self.selection.after_step(self.model, self.step, self.steps)
             if self.step % every == 0 or self.step == self.steps:
                 score, best = self.selection.evaluate(self.model)
+                logs |= self._measure()
             epoch = self.step / self.per_epoch
             yield Progress(self.step, self.steps, epoch, loss, rate, len(batch.rows), seconds, logs, score, best)
         self.selection.finish(self.model)
@@ -131,6 +149,11 @@ class Loop:
         with torch.no_grad():
             outcome.finish()
         return loss, outcome.logs
+
+    @property
+    def _labelled(self) -> Data:
+        """What is learnt from at this step."""
+        return self._rehearsal.data if self._rehearsal and self.step < self._rehearsal_steps else self.data
 
     def _rate(self) -> float:
         warmup = self.settings.warmup if self.settings.warmup >= 1 else self.settings.warmup * self.steps

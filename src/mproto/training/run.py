@@ -16,13 +16,16 @@ from mproto.recognizer import Recognizer
 from mproto.text.scoring import score
 from mproto.training.data import Data, label_set
 from mproto.training.folder import RunFolder
+from mproto.training.held_out import HeldOut
 from mproto.training.interrupt import Interrupt, Interrupted
 from mproto.training.loop import Loop, LossError
+from mproto.training.rehearsal import Rehearsal
 from mproto.training.selection import Average, Best
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from mproto.config import Training
     from mproto.text.document import Document
     from mproto.training.loop import Progress
     from mproto.training.selection import Selection
@@ -37,6 +40,7 @@ def train(
     force: bool = False,
     resume: bool = False,
     on_progress: Callable[[Progress], object] = id,
+    measures: Mapping[str, Callable[[Recognizer], float]] | None = None,
     card: dict[str, Any] | None = None,
     notes: Notes | None = None,
 ) -> Recognizer:
@@ -52,6 +56,7 @@ def train(
         resume: go on with the run in that folder, to the same model, bit for bit; the call must be the same otherwise.
             Where there is none yet, one begins.
         on_progress: called after every step.
+        measures: further numbers for the history, taken at every evaluation; they decide nothing.
         card: what the model card should say besides.
         notes: where it is counted what was left out.
 
@@ -76,7 +81,10 @@ def train(
     torch.manual_seed(config.training.seed)
     model = get_method(config.method).build(Encoder.load(config.encoder), labels, config)
     recognizer = Recognizer(model, config, {"training documents": len(documents), **(card or {})})
-    loop = Loop(model, Data.of(documents, model), config.training, _selection(recognizer, dev_documents, config))
+    selection, documents = _selection(recognizer, documents, dev_documents, config.training)
+    data = Data.of(documents, model)
+    rehearsal = Rehearsal(documents, data, model, config.training) if model.rehearsal_share else None
+    loop = Loop(model, data, config.training, selection, rehearsal, _measuring(recognizer, measures or {}))
     state = folder.newest_state() if folder and resume else None
     if state:
         loop.restore(state)
@@ -161,8 +169,29 @@ def _check_dev(dev: Sequence[Document], labels: Sequence[str], notes: Notes) -> 
         notes.count("development documents, and no entity in them: every checkpoint scores 0", len(dev))
 
 
-def _selection(recognizer: Recognizer, dev: Sequence[Document] | None, config: Config) -> Selection:
+def _selection(
+    recognizer: Recognizer, documents: list[Document], dev: Sequence[Document] | None, settings: Training
+) -> tuple[Selection, list[Document]]:
+    """How the weights are chosen, and the documents that are left to learn from."""
+    name = settings.selection
+    if name == "auto":
+        name = "last" if dev is None else "gold"
+    if name == "last":
+        return Average(settings.average), documents
+    if name != "gold":
+        held_out = HeldOut.of(documents, settings.seed, hide=name == "held-out")
+        measure = held_out.score if name == "held-out" else held_out.agreement
+        label_set(held_out.aside), label_set(held_out.training)  # there must be something to compare with, and to learn
+        return Best(lambda: measure(recognizer)), held_out.training
     if dev is None:
-        return Average(config.training.average)
+        raise InputError(
+            "training.selection is gold, and there are no development data", hint="pass them, or choose last"
+        )
     bare = [document.with_spans((), None) for document in dev]
-    return Best(lambda: score(zip(dev, recognizer.predict(bare), strict=True)).overall.f1)
+    return Best(lambda: score(zip(dev, recognizer.predict(bare), strict=True)).overall.f1), documents
+
+
+def _measuring(
+    recognizer: Recognizer, measures: Mapping[str, Callable[[Recognizer], float]]
+) -> Callable[[], dict[str, float]]:
+    return lambda: {name: measure(recognizer) for name, measure in measures.items()}

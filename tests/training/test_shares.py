@@ -1,0 +1,154 @@
+"""Estimating how much is unlabelled: known mixtures, and what follows from the definition."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from encoders import write_roberta
+from mproto import Document, Span
+from mproto.config import load_config
+from mproto.models.encoder import Encoder
+from mproto.models.registry import get_method
+from mproto.training.data import Data
+from mproto.training.held_out import HeldOut
+from mproto.training.rehearsal import Rehearsal
+from mproto.training.shares import estimate_shares, mixture_share
+from mproto.training.terms import HIDDEN_SHARE, hide_terms, term, without
+from runs import labelled, small_config
+
+
+def scores(count: int, mean: float, seed: int) -> torch.Tensor:
+    return torch.randn(count, generator=torch.Generator().manual_seed(seed)) + mean
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.06, 0.11, 0.5, 1.0])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_known_mixture(share: float, seed: int) -> None:
+    inside = round(share * 20_000)
+    mixed = torch.cat([scores(inside, 3, seed), scores(20_000 - inside, -3, seed + 10)])
+    assert abs(mixture_share(mixed, scores(500, 3, seed + 20)) - share) < 0.01 + 0.05 * share
+
+
+def test_a_model_that_misses_half_of_the_hidden_words_misses_half_of_the_others() -> None:
+    """The point of it: the share that is found alone would be 5 %."""
+    found, missed, other = scores(500, 4, 0), scores(500, -4, 1), scores(9000, -4, 2)
+    positive = torch.cat([scores(200, 4, 3), scores(200, -4, 4)])
+    assert abs(mixture_share(torch.cat([found, missed, other]), positive) - 0.1) < 0.01
+
+
+@given(
+    st.lists(st.integers(-20, 20), min_size=1, max_size=40),
+    st.lists(st.integers(-20, 20), min_size=1, max_size=40),
+)
+def test_only_the_order_of_scores_counts(mixed: list[int], positive: list[int]) -> None:
+    one, other = torch.tensor(mixed, dtype=torch.float64), torch.tensor(positive, dtype=torch.float64)
+    share = mixture_share(one, other)
+    assert 0 <= share <= 1
+    assert share == mixture_share(one**3 - 5, other**3 - 5)
+
+
+def test_shares_of_types() -> None:
+    def log_probabilities(rows: list[list[float]], times: int) -> torch.Tensor:
+        return torch.tensor(rows).repeat(times, 1).log()
+
+    o, a, b = [0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]
+    mixed = torch.cat([log_probabilities([o], 900), log_probabilities([a], 70), log_probabilities([b], 30)])
+    hidden = torch.cat([log_probabilities([a], 60), log_probabilities([b], 60)])
+    shares = estimate_shares(mixed, hidden, torch.tensor([1] * 60 + [2] * 60), ("A", "B"))
+    assert shares.entities == pytest.approx(0.1)
+    assert shares.types == pytest.approx({"A": 0.07, "B": 0.03})
+    assert estimate_shares(mixed, hidden[:60], torch.tensor([1] * 60), ("A", "B")).types == {
+        "A": shares.entities,
+        "B": 0,
+    }
+
+
+def corpus(count: int) -> list[Document]:
+    """`aspirin` in every sentence, and another term in each."""
+    return [
+        Document(f"Aspirin and term{i} help", (Span(0, 7, "A"), Span(12, 16 + len(str(i)), "A"))) for i in range(count)
+    ]
+
+
+def test_some_terms_are_hidden_and_frequent_ones_are_not() -> None:
+    documents = corpus(200)
+    hidden = hide_terms(documents, seed=0)
+    assert len(hidden) == round(HIDDEN_SHARE * 200)
+    assert "aspirin" not in hidden
+    assert hidden == hide_terms(documents, seed=0) != hide_terms(documents, seed=1)
+    bare = [without(document, hidden) for document in documents]
+    assert sum(len(document.spans) for document in bare) == 400 - len(hidden)
+    assert not any(term(document, span) in hidden for document in bare for span in document.spans)
+    assert [document.text for document in bare] == [document.text for document in documents]
+
+
+def test_what_is_held_out_is_not_learnt_from() -> None:
+    documents = corpus(200)
+    held_out = HeldOut.of(documents, seed=0, hide=True)
+    assert len(held_out.aside) == 20
+    assert len(held_out.training) == 180
+    assert not {d.text for d in held_out.aside} & {d.text for d in held_out.training}
+    assert all(document in documents for document in held_out.aside)
+    assert not any(term(d, span) in held_out.hidden for d in held_out.training for span in d.spans)
+    plain = HeldOut.of(documents, seed=0, hide=False)
+    assert [d.text for d in plain.training] == [d.text for d in held_out.training]
+    assert all(len(document.spans) == 2 for document in plain.training)
+
+
+class Fixed:
+    """A recogniser that says what it is told to."""
+
+    def __init__(self, found: list[tuple[Span, ...]]) -> None:
+        self.found = found
+
+    def predict(self, documents: list[Document]) -> list[Document]:
+        assert not any(document.spans for document in documents)
+        return [document.with_spans(spans, None) for document, spans in zip(documents, self.found, strict=True)]
+
+
+def test_finding_all_or_little_scores_lower_than_finding_what_is_there() -> None:
+    held_out = HeldOut.of(corpus(200), seed=0, hide=True)
+    assert any(term(d, span) in held_out.hidden for d in held_out.aside for span in d.spans)
+    exact = [document.spans for document in held_out.aside]
+    visible = [without(document, held_out.hidden).spans for document in held_out.aside]
+    greedy = [
+        (*document.spans, Span(8, 11, "A"), Span(len(document.text) - 4, len(document.text), "A"))
+        for document in held_out.aside
+    ]
+    right, timid, eager, silent = (
+        held_out.score(Fixed(found))  # type: ignore[arg-type]
+        for found in (exact, visible, greedy, [()] * 20)
+    )
+    assert right == 1
+    assert right > timid > silent == 0
+    assert right > eager > silent
+    assert held_out.agreement(Fixed(exact)) == 1  # type: ignore[arg-type]
+
+
+def test_a_rehearsal_hides_labels_and_tells_the_model_what_it_found(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = write_roberta(tmp_path_factory.mktemp("encoder"), positions=200)
+    config = load_config(settings=["mproto.beta=auto"])
+    model = get_method("mproto").build(Encoder.load(str(folder)), ("Chemical", "Disease"), config)
+    documents = labelled(200)
+    data = Data.of(documents, model)
+    rehearsal = Rehearsal(documents, data, model, config.training)
+    assert rehearsal.steps(model, 100) == 33
+    changed = [(one, other) for one, other in zip(data.tags, rehearsal.data.tags, strict=True) if one != other]
+    assert changed
+    assert all(b in (a, 0) for one, other in changed for a, b in zip(one, other, strict=True))
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    model.train()
+    logs = rehearsal.finish(model)
+    assert model.training
+    assert set(logs) == {"share", "share.Chemical", "share.Disease"}
+    assert model.beta.item() == pytest.approx(1 - logs["share"])  # type: ignore[operator]
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items() if name != "beta")
+
+
+def test_models_that_are_not_to_be_told_have_no_rehearsal(tmp_path_factory: pytest.TempPathFactory) -> None:
+    encoder = Encoder.load(str(write_roberta(tmp_path_factory.mktemp("encoder"), positions=200)))
+    for method, setting in (("tagger", "mproto.beta=auto"), ("mproto", "mproto.beta=0.9")):
+        assert get_method(method).build(encoder, ("A",), small_config(setting, method=method)).rehearsal_share == 0
