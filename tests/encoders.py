@@ -30,7 +30,7 @@ def embedded() -> Encoder:
         pytest.skip(str(error))
 
 
-def write_roberta(folder: Path, positions: int = 20) -> Path:
+def write_roberta(folder: Path, positions: int = 20, dropout: float = 0.1) -> Path:
     """A byte-level encoder, random but always the same, whose positions start behind the padding's."""
     tokenizer = ByteLevelBPETokenizer()
     tokenizer.train_from_iterator([" hello world this is a text of words"] * 20, ROWS, special_tokens=SPECIAL)
@@ -45,6 +45,8 @@ def write_roberta(folder: Path, positions: int = 20) -> Path:
         intermediate_size=37,
         max_position_embeddings=positions,
         pad_token_id=1,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
     )
     RobertaModel(config, add_pooling_layer=False).save_pretrained(folder)
     return folder

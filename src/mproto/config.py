@@ -41,6 +41,7 @@ class Training:
         average: of `last`, the share of training at its end over which weights are averaged.
         checkpoint_minutes: time between two checkpoints; 0 for one after every step.
         seed: of everything random.
+        device: `auto` for the GPU where there is one, or `cpu`, `cuda`, `cuda:N`.
     """
 
     epochs: float = 2.0
@@ -56,6 +57,7 @@ class Training:
     average: float = 0.0
     checkpoint_minutes: float = 5.0
     seed: int = 0
+    device: str = "auto"
 
 
 @dataclass(frozen=True)

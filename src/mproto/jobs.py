@@ -14,7 +14,8 @@ from mproto.text.convert import check_apart
 from mproto.text.formats import Options, detect, format_for_labels, get_format, write_documents
 from mproto.text.scoring import Scorer, Scores
 from mproto.training import train
-from mproto.training.folder import read_history
+from mproto.training.board import Board
+from mproto.training.folder import BOARD, read_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -64,6 +65,7 @@ def train_files(
     options: Options = Options(),
     force: bool = False,
     resume: bool = False,
+    tensorboard: bool = False,
     on_progress: Callable[[Progress], object] = id,
 ) -> Trained:
     """Train on a file: on its own labels, or, with a gazetteer, on those that its terms give. See `mproto.train`.
@@ -79,6 +81,13 @@ def train_files(
         documents = list(annotate(documents, gazetteer, options=match_options))
         sizes = ", ".join(f"{count:,} {type_}" for type_, count in gazetteer.sizes.items())
         card["gazetteer"] = f"{sizes} (fingerprint {gazetteer.fingerprint[:16]})"
+    board = Board(output / BOARD) if tensorboard else None
+
+    def follow(progress: Progress) -> None:
+        on_progress(progress)
+        if board:
+            board(progress)
+
     try:
         recognizer = train(
             documents,
@@ -87,12 +96,15 @@ def train_files(
             output=output,
             force=force,
             resume=resume,
-            on_progress=on_progress,
+            on_progress=follow,
             card=card,
             notes=source.notes,
         )
     except InputError as error:
         raise error.at(source.path) from None
+    finally:
+        if board:
+            board.close()
     history = read_history(output)
     best = [progress for progress in history if progress.best][-1]
     kept = [progress.logs["kept"] for progress in history if "kept" in progress.logs]

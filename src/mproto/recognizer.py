@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from mproto.config import Config
 from mproto.errors import InputError
 from mproto.models.batch import collate, make_windows, plan
+from mproto.models.devices import find_device
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
 from mproto.text.document import Document, Span
@@ -63,6 +64,11 @@ class Recognizer:
         self.config = config
         self.card = dict(card or {})
 
+    def to(self, device: str) -> Recognizer:
+        """Move it to a device: `auto`, `cpu`, `cuda` or `cuda:N`."""
+        self.model.to(find_device(device))
+        return self
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The entity types."""
@@ -100,7 +106,7 @@ class Recognizer:
         batches = plan([len(w.input_ids) for w in windows], batch_size=batch_size, token_budget=budget)
         with inference(self.model):
             for batch in (collate([windows[i] for i in indices], encoder.pad_id) for indices in batches):
-                prediction = self.model.predict(batch)
+                prediction = self.model.predict(batch.to(self.model.device))
                 best = prediction.probabilities.max(-1)
                 columns = [best.indices, best.values, prediction.prototype, prediction.margin]
                 position = 0

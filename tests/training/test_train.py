@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +210,7 @@ class TestBadInput:
 
         def broken(self: Model, batch: Any, progress: float) -> Step:
             step = original(self, batch, progress)  # type: ignore[arg-type]
-            return Step(step.loss * (torch.nan if progress >= 0.5 else 1.0), step.logs, step.finish)
+            return replace(step, loss=step.loss * (torch.nan if progress >= 0.5 else 1.0))
 
         monkeypatch.setattr(MProtoModel, "step", broken)
         config = small_config("training.min_steps=4", "training.evaluate_every=1")

@@ -64,9 +64,9 @@ def progress(what: str, path: Path) -> Iterator[Callable[[int], object] | None]:
 
 @contextmanager
 def training_progress() -> Iterator[Callable[[Any], object]]:
-    """A bar that counts training steps, on a terminal; nothing elsewhere."""
+    """A bar that counts training steps, on a terminal; elsewhere a line for each evaluation."""
     if not sys.stderr.isatty():
-        yield id
+        yield _print_evaluation
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -77,8 +77,23 @@ def training_progress() -> Iterator[Callable[[Any], object]]:
 
         def show(progress: Any) -> None:
             nonlocal score
-            score = score if progress.score is None else f"  dev F1 {100 * progress.score:.2f}"
-            state = f"loss {progress.loss:.3f}{score}"
+            score = score if progress.score is None else f"  score {100 * progress.score:.2f}"
+            speed = progress.words / max(progress.seconds, 1e-9)
+            state = f"loss {progress.loss:.3f}{score}  {speed:,.0f} words/s"
             bar.update(task, description="training", completed=progress.step, total=progress.steps, state=state)
 
         yield show
+
+
+def _print_evaluation(progress: Any) -> None:
+    if progress.score is None and not progress.best:
+        return
+    figures = {"loss": f"{progress.loss:.4f}"}
+    if progress.score is not None:
+        figures["score"] = f"{100 * progress.score:.2f}" + " (best)" * progress.best
+    if "kept" in progress.logs:
+        figures["kept"] = f"{100 * progress.logs['kept']:.1f} %"
+    figures["words/s"] = f"{progress.words / max(progress.seconds, 1e-9):,.0f}"
+    figures["memory"] = f"{progress.memory:,} MB"
+    shown = "  ".join(f"{name} {value}" for name, value in figures.items())
+    sys.stderr.write(f"step {progress.step:,} of {progress.steps:,}  {shown}\n")

@@ -42,11 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="one setting, over all the others"
     )
+    parser.add_argument("--device", metavar="NAME", help="auto (default), cpu, cuda or cuda:N")
     parser.add_argument("--seed", type=int, metavar="N", help="of everything random (default: 0)")
     parser.add_argument(
         "--resume", action="store_true", help="go on with the run in the folder, as if it had not stopped"
     )
     parser.add_argument("--force", action="store_true", help="replace an older run in the folder")
+    parser.add_argument("--tensorboard", action="store_true", help="write curves for TensorBoard into the folder too")
     add_gazetteer(parser, "terms that label the training documents: a folder of TYPE.txt, a file, or TYPE=FILE")
     add_reading(parser)
 
@@ -54,7 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(parsed: argparse.Namespace) -> None:
     from mproto.config import load_config
 
-    settings = [*parsed.set, *([] if parsed.seed is None else [f"training.seed={parsed.seed}"])]
+    settings = [*parsed.set]
+    settings += [] if parsed.seed is None else [f"training.seed={parsed.seed}"]
+    settings += [] if parsed.device is None else [f'training.device="{parsed.device}"']
     config = load_config(parsed.preset, parsed.config, settings, method=parsed.method, encoder=parsed.encoder)
     notes = Notes(parsed.on_error)
     gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
@@ -103,5 +107,6 @@ def _train(parsed: argparse.Namespace, config: Config, gazetteer: Gazetteer | No
             options=options(parsed),
             force=parsed.force,
             resume=parsed.resume,
+            tensorboard=parsed.tensorboard,
             on_progress=on_progress,
         )

@@ -60,6 +60,10 @@ class Assignment:
     keep: Tensor
     mass: Tensor
 
+    def part(self, rows: slice) -> Assignment:
+        """The same for some of the words."""
+        return Assignment(self.target[rows], self.keep[rows], self.mass[rows])
+
 
 @torch.no_grad()
 def assign(

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mproto.method.assignment import Assignment
 
@@ -78,6 +78,7 @@ class PrototypeBank(nn.Module):
         alpha: float,
         unit_features: bool = False,
         only: Tensor | None = None,
+        total: Callable[[Tensor], Tensor] = lambda values: values,
     ) -> None:
         """Move each prototype towards the mean of the features assigned to it: p ← α p + (1 − α) mean h, of length one.
 
@@ -90,11 +91,12 @@ class PrototypeBank(nn.Module):
             unit_features: bring the mean to length one before it is mixed in, as the published code does. The paper mixes
                 the mean of the features as they are, which weighs as much as they are long.
             only: (N,) bool, words that count; the published code leaves out those that are predicted wrongly.
+            total: adds up what several processes have, where the N words are some of those of a step.
         """
         used = assignment.keep if only is None else assignment.keep & only
         targets = assignment.target[used]
-        sums = torch.zeros_like(self.vectors).index_add_(0, targets, features[used].to(self.vectors.dtype))
-        counts = torch.bincount(targets, minlength=len(self.vectors)).unsqueeze(-1)
+        sums = total(torch.zeros_like(self.vectors).index_add_(0, targets, features[used].to(self.vectors.dtype)))
+        counts = total(torch.bincount(targets, minlength=len(self.vectors))).unsqueeze(-1)
         means = sums / counts.clamp_min(1)
         if unit_features:
             means = normalize(means, dim=-1)

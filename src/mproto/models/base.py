@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch import nn
 
+from mproto.models.group import ALONE, Group
 from mproto.text.tagging import OUTSIDE, encode
 
 if TYPE_CHECKING:
@@ -28,12 +29,13 @@ class Step:
     """One training step's forward pass.
 
     Attributes:
-        loss: a scalar with a graph.
+        loss: a scalar with a graph, the mean over `weight` words.
         logs: what to write into the history.
         finish: what is left to do once the weights have moved. The loop calls it; nothing else does.
     """
 
     loss: Tensor
+    weight: int
     logs: dict[str, float] = field(default_factory=dict)
     finish: Callable[[], None] = lambda: None
 
@@ -60,7 +62,10 @@ class Model(nn.Module, ABC):
         labels: the entity types.
         scheme: of the tags.
         tags: `O`, then those of the types.
+        group: the processes that train it.
     """
+
+    group: Group = ALONE
 
     def __init__(self, encoder: Encoder, labels: Iterable[str], scheme: OutputScheme = "io") -> None:
         super().__init__()
@@ -95,6 +100,14 @@ class Model(nn.Module, ABC):
     @abstractmethod
     def step(self, batch: Batch, progress: float) -> Step:
         """The loss on a labelled batch, at a share of training from 0 to 1. Changes nothing; `Step.finish` does."""
+
+    def forward(self, batch: Batch, progress: float) -> Step:
+        """The same as `step`, for wrappers that follow the forward pass."""
+        return self.step(batch, progress)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
 
     @abstractmethod
     def predict(self, batch: Batch) -> Prediction:

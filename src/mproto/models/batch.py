@@ -52,6 +52,13 @@ class Batch:
         )
 
 
+def without_words(batch: Batch) -> Batch:
+    """The same windows, none of whose words count."""
+    none = slice(0, 0)
+    labels = None if batch.labels is None else batch.labels[none]
+    return replace(batch, rows=batch.rows[none], columns=batch.columns[none], labels=labels)
+
+
 def collate(windows: Sequence[Window], pad_id: int, labels: Sequence[Sequence[int]] | None = None) -> Batch:
     """One batch of these windows.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import nn
 from transformers import AutoConfig
 
@@ -43,7 +44,10 @@ class Encoder(nn.Module):
         hidden_size: d, the size of a feature.
         window: the most sub-words of one input, special tokens included.
         pad_id: the sub-word that fills up shorter inputs.
+        mixed: whether the network computes in bfloat16 where that will do; features are float32 all the same.
     """
+
+    mixed = False
 
     def __init__(self, name: str, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> None:
         super().__init__()
@@ -86,8 +90,10 @@ class Encoder(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Features (W, d) of the batch's own words, in its order; W words in B inputs of T sub-words."""
-        hidden: Tensor = self.model(input_ids=batch.input_ids, attention_mask=batch.attention_mask).last_hidden_state
-        return hidden[batch.rows, batch.columns]  # (B, T, d) -> (W, d)
+        with torch.autocast(batch.input_ids.device.type, torch.bfloat16, enabled=self.mixed):
+            output = self.model(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
+        hidden: Tensor = output.last_hidden_state
+        return hidden[batch.rows, batch.columns].float()  # (B, T, d) -> (W, d)
 
 
 def _window(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:

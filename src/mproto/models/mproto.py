@@ -73,7 +73,10 @@ class MProtoModel(Model):
         features = self.dropout(self.encoder(batch))
         similarity = self.bank.similarity(features)
         denoise = settings.denoise and progress >= settings.denoise_after
-        assignment = assign(similarity, labels, class_of, self.transport, beta=self.beta.item() if denoise else None)
+        every_similarity, own = self.group.gather(similarity.detach())
+        every_label, _ = self.group.gather(labels)
+        beta = self.beta.item() if denoise else None
+        assignment = assign(every_similarity, every_label, class_of, self.transport, beta=beta).part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
         temperature = self.log_temperature.exp()
         if settings.merge:
@@ -83,9 +86,23 @@ class MProtoModel(Model):
         compact = compactness(kept, target)
         return Step(
             loss=entropy + settings.compactness * compact,
-            logs={"cross_entropy": entropy.item(), "compactness": compact.item(), "kept": _kept(labels, assignment)},
+            weight=len(target),
+            logs={
+                "cross_entropy": entropy.item(),
+                "compactness": compact.item(),
+                "kept": _kept(labels, assignment),
+                **self._similarities(kept.detach(), target),
+            },
             finish=lambda: self._update(features.detach(), similarity.detach(), labels, assignment),
         )
+
+    def _similarities(self, similarity: Tensor, target: Tensor) -> dict[str, float]:
+        """How similar the kept words of each class are to their prototypes, on average; 0 for a class without any."""
+        own, classes = similarity.gather(1, target.unsqueeze(-1)).squeeze(-1), self.bank.class_of[target]
+        sums = own.new_zeros(len(self.tags)).index_add_(0, classes, own)
+        means = sums / torch.bincount(classes, minlength=len(self.tags)).clamp_min(1)
+        names = ("O", *self.labels)
+        return {f"similarity.{name}": value for name, value in zip(names, means.tolist(), strict=True)}
 
     def _update(self, features: Tensor, similarity: Tensor, labels: Tensor, assignment: Assignment) -> None:
         correct = self.bank.class_of[similarity.argmax(-1)] == labels if self.settings.only_correct else None
@@ -95,6 +112,7 @@ class MProtoModel(Model):
             alpha=self.settings.alpha,
             unit_features=self.settings.unit_features,
             only=correct,
+            total=self.group.sum,
         )
 
     @torch.no_grad()

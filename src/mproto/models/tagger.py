@@ -33,7 +33,9 @@ class TaggerModel(Model):
 
     def step(self, batch: Batch, progress: float) -> Step:  # noqa: ARG002
         assert batch.labels is not None
-        return Step(cross_entropy(self.head(self.dropout(self.encoder(batch))), batch.labels))
+        logits = self.head(self.dropout(self.encoder(batch)))
+        loss = cross_entropy(logits, batch.labels, reduction="sum") / max(len(batch.labels), 1)
+        return Step(loss, len(batch.labels))
 
     @torch.no_grad()
     def predict(self, batch: Batch) -> Prediction:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from mproto.errors import Notes
     from mproto.recognizer import Recognizer
 
-CONFIG, HISTORY, CHECKPOINTS = "config.toml", "history.jsonl", "checkpoints"
+CONFIG, HISTORY, CHECKPOINTS, BOARD = "config.toml", "history.jsonl", "checkpoints", "tensorboard"
 FRESH, OLD = f".{BEST}.partial", f".{BEST}.old"
-PARTS = {CONFIG, HISTORY, CHECKPOINTS, BEST, FRESH, OLD}
+PARTS = {CONFIG, HISTORY, CHECKPOINTS, BOARD, BEST, FRESH, OLD}
 """What the folder of a run holds. A folder that holds anything else is never replaced."""
 
 
@@ -35,21 +35,20 @@ class RunFolder:
         notes: where it is counted what could not be read or written.
         force: whether an older run may be replaced.
         resume: whether an older run is to go on.
+        leads: whether this process writes; of several that train together, one does.
     """
 
-    def __init__(self, folder: Path, inputs: dict[str, Any], notes: Notes, *, force: bool, resume: bool) -> None:
+    def __init__(
+        self, folder: Path, inputs: dict[str, Any], notes: Notes, *, force: bool, resume: bool, leads: bool = True
+    ) -> None:
         self.folder, self.best, self._checkpoints = folder, folder / BEST, folder / CHECKPOINTS
         self.inputs, self._notes = inputs, notes
+        self.leads = leads
         self.kept = self.saved = 0
         self._lines: list[str] = []
         self._last_save = time.monotonic()
-        if folder.exists() and not folder.is_dir():
-            raise InputError("is a file", path=folder, hint="name a folder")
-        found = {path.name for path in folder.iterdir()} if folder.exists() else set()
-        is_run = CONFIG in found and found <= PARTS
-        if found and not ((force or resume) and is_run):
-            why = "pass --resume to go on with this run, or --force to replace it" if is_run else "name another folder"
-            raise InputError("exists already and is not empty", path=folder, hint=why)
+        if leads:
+            _check(folder, force=force, resume=resume)
 
     @property
     def is_finished(self) -> bool:
@@ -60,6 +59,8 @@ class RunFolder:
 
     def start(self, config: Config) -> None:
         """Make the folder, now that nothing can be wrong with the call any more; an older run goes."""
+        if not self.leads:
+            return
         try:
             if self.folder.exists():
                 shutil.rmtree(self.folder)
@@ -88,7 +89,8 @@ class RunFolder:
         self._check_inputs(state.values["inputs"])
         self._lines = state.values["history"]
         self.kept, self.saved = state.values["kept"], step
-        (self.folder / HISTORY).write_text("".join(f"{line}\n" for line in self._lines), "utf-8")
+        if self.leads:
+            (self.folder / HISTORY).write_text("".join(f"{line}\n" for line in self._lines), "utf-8")
         return state
 
     def _check_inputs(self, before: dict[str, Any]) -> None:
@@ -104,6 +106,8 @@ class RunFolder:
 
     def record(self, progress: Progress, recognizer: Recognizer) -> None:
         """Write a step into the history, and the model where it is now the one to keep."""
+        if not self.leads:
+            return
         self._lines.append(json.dumps(asdict(progress)))
         with (self.folder / HISTORY).open("a", encoding="utf-8") as file:
             file.write(f"{self._lines[-1]}\n")
@@ -124,10 +128,12 @@ class RunFolder:
 
     def is_due(self, minutes: float) -> bool:
         """Whether the last checkpoint is so old."""
-        return time.monotonic() - self._last_save >= 60 * minutes
+        return self.leads and time.monotonic() - self._last_save >= 60 * minutes
 
     def save(self, state: State) -> bool:
         """Write a checkpoint. Where that fails, the older ones stay, and training can go on."""
+        if not self.leads:
+            return True
         values = {**state.values, "inputs": self.inputs, "history": self._lines, "kept": self.kept}
         try:
             checkpoint.save(self._checkpoints, State(state.tensors, values))
@@ -141,8 +147,20 @@ class RunFolder:
 
     def finish(self, recognizer: Recognizer, step: int) -> None:
         """Write the chosen model; checkpoints have served their purpose."""
+        if not self.leads:
+            return
         self.keep(recognizer, step)
         shutil.rmtree(self._checkpoints, ignore_errors=True)
+
+
+def _check(folder: Path, *, force: bool, resume: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InputError("is a file", path=folder, hint="name a folder")
+    found = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    is_run = CONFIG in found and found <= PARTS
+    if found and not ((force or resume) and is_run):
+        why = "pass --resume to go on with this run, or --force to replace it" if is_run else "name another folder"
+        raise InputError("exists already and is not empty", path=folder, hint=why)
 
 
 def read_history(folder: Path) -> list[Progress]:

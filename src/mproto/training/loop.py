@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from mproto.errors import MprotoError
+from mproto.models.batch import without_words
+from mproto.training.distributed import share_gradients
+
+if sys.platform != "win32":
+    import resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from mproto.config import Training
-    from mproto.models.base import Model
+    from mproto.models.base import Model, Step
     from mproto.models.batch import Batch
     from mproto.training.data import Data
     from mproto.training.rehearsal import Rehearsal
@@ -35,6 +41,7 @@ class Progress:
         learning_rate: of this step.
         words: that this step looked at.
         seconds: that this step took.
+        memory: the most that this process has used so far, in megabytes; 0 where that cannot be told.
         logs: what else the model says about the step.
         score: of the selection, where this step ended with an evaluation.
         best: whether the model is now the one to keep.
@@ -47,6 +54,7 @@ class Progress:
     learning_rate: float
     words: int
     seconds: float
+    memory: int = 0
     logs: dict[str, float] = field(default_factory=dict)
     score: float | None = None
     best: bool = False
@@ -85,6 +93,12 @@ class Loop:
         measure: Callable[[], dict[str, float]] = dict,
     ) -> None:
         self.model, self.data, self.settings, self.selection = model, data, settings, selection
+        self.group = model.group
+        size = self.group.size
+        self._planning = replace(
+            settings, batch_size=size * settings.batch_size, token_budget=size * settings.token_budget
+        )
+        self._shared = share_gradients(model, self.group)
         self.parameters = {name: value for name, value in model.named_parameters() if value.requires_grad}
         self.optimiser = torch.optim.AdamW(
             self.parameters.values(),
@@ -92,7 +106,7 @@ class Loop:
             weight_decay=settings.weight_decay,
             fused=True,  # unfused, the optimiser takes a third of a step of a small encoder on a CPU
         )
-        self.per_epoch = len(data.batches(settings, torch.Generator().manual_seed(settings.seed)))
+        self.per_epoch = len(data.batches(self._planning, torch.Generator().manual_seed(settings.seed)))
         self.steps = max(math.ceil(settings.epochs * self.per_epoch), settings.min_steps, 1)
         self._rehearsal, self._measure = rehearsal, measure
         self._rehearsal_steps = rehearsal.steps(model, self.steps) if rehearsal else 0
@@ -103,7 +117,8 @@ class Loop:
     def start(self) -> None:
         """What comes before the first step; not for a run that goes on from a state."""
         self.model.eval()
-        self.model.start(self._labelled.sample(self.settings, self._generator), self._generator)
+        batches = (batch.to(self.model.device) for batch in self._labelled.sample(self._planning, self._generator))
+        self.model.start(batches, self._generator)
 
     def run(self) -> Iterator[Progress]:
         """Train to the end. Then the model has the weights that the selection chose.
@@ -118,9 +133,9 @@ class Loop:
             estimates = {}
             if self._rehearsal and self.step == self._rehearsal_steps:
                 estimates = self._rehearsal.finish(self.model)
-            batch = self._labelled.batch(self._next())
+            batch = self._own_part(self._next()).to(self.model.device)
             rate = self.settings.learning_rate * self._rate()
-            loss, logs = self._move(batch, rate)
+            loss, logs, words = self._move(batch, rate)
             logs |= estimates
             self.step += 1
             seconds = time.perf_counter() - begin
@@ -130,25 +145,36 @@ class Loop:
                 score, best = self.selection.evaluate(self.model)
                 logs |= self._measure()
             epoch = self.step / self.per_epoch
-            yield Progress(self.step, self.steps, epoch, loss, rate, len(batch.rows), seconds, logs, score, best)
+            yield Progress(self.step, self.steps, epoch, loss, rate, words, seconds, _peak_memory(), logs, score, best)
         self.selection.finish(self.model)
         self.model.eval()
 
-    def _move(self, batch: Batch, rate: float) -> tuple[float, dict[str, float]]:
+    def _own_part(self, indices: list[int]) -> Batch:
+        """This process's part of a batch; where there is none, a window without words, so that all take the same steps."""
+        rank, size, count = self.group.rank, self.group.size, len(indices)
+        own = indices[count * rank // size : count * (rank + 1) // size]
+        return self._labelled.batch(own) if own else without_words(self._labelled.batch(indices[:1]))
+
+    def _move(self, batch: Batch, rate: float) -> tuple[float, dict[str, float], int]:
         """One step: the weights move, then the prototypes."""
-        outcome = self.model.step(batch, self.step / self.steps)
-        loss = outcome.loss.item()
+        outcome: Step = self._shared(batch, self.step / self.steps)
+        parts = torch.tensor([outcome.loss.item(), *outcome.logs.values(), 1.0], dtype=torch.float64) * outcome.weight
+        *sums, weight, words = self.group.sum(torch.cat([parts, torch.tensor([len(batch.rows)])])).tolist()
+        loss, *logs = (value / max(weight, 1) for value in sums)
         if not math.isfinite(loss):
             raise LossError(f"the loss is {loss} at step {self.step + 1}")
         self.optimiser.zero_grad()
-        outcome.loss.backward()  # type: ignore[no-untyped-call]
+        share = (
+            outcome.weight * self.group.size / max(weight, 1)
+        )  # gradients are averaged over processes, not over words
+        (share * outcome.loss).backward()
         torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.settings.max_gradient_norm)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.step()
         with torch.no_grad():
             outcome.finish()
-        return loss, outcome.logs
+        return loss, dict(zip(outcome.logs, logs, strict=True)), int(words)
 
     @property
     def _labelled(self) -> Data:
@@ -168,7 +194,7 @@ class Loop:
 
     def _draw(self) -> None:
         start = self._generator.get_state()
-        self._epoch = _Epoch(start, self.data.batches(self.settings, self._generator), 0)
+        self._epoch = _Epoch(start, self.data.batches(self._planning, self._generator), 0)
 
     def state(self) -> State:
         """All that it takes to go on from here to the same end, bit for bit."""
@@ -177,7 +203,7 @@ class Loop:
             for key, value in self.optimiser.state.get(parameter, {}).items():
                 tensors[f"optimiser.{key}.{name}"] = value
         tensors |= {f"selection.{name}": value for name, value in self.selection.tensors().items()}
-        tensors |= {f"random.{name}": value for name, value in _random_states().items()}
+        tensors |= {f"random.{name}": self.group.gather(v.unsqueeze(0))[0] for name, v in _random_states().items()}
         tensors["random.epoch"] = self._epoch.start
         values = {"step": self.step, "position": self._epoch.position, "selection": self.selection.values()}
         return State(tensors, values)
@@ -198,7 +224,9 @@ class Loop:
             }
         )
         self.selection.restore(groups.get("selection", {}), state.values["selection"])
-        _set_random_states(groups["random"])
+        _set_random_states(
+            {name: value[self.group.rank] for name, value in groups["random"].items() if name != "epoch"}
+        )
         self._generator.set_state(groups["random"]["epoch"])
         self.step = state.values["step"]
         if state.values["position"]:
@@ -213,6 +241,13 @@ class _Epoch:
     start: Tensor
     batches: list[list[int]]
     position: int
+
+
+def _peak_memory() -> int:
+    if sys.platform == "win32":
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit // 2**20
 
 
 def _random_states() -> dict[str, Tensor]:

@@ -65,10 +65,11 @@ class Rehearsal:
         classes: list[Tensor] = []
         with inference(model):
             for indices in self.full.in_order(chosen, self._settings):
-                batch, true = self.data.batch(indices), self.full.batch(indices).labels
+                batch = self.data.batch(indices)
+                true = self.full.batch(indices).labels
                 assert batch.labels is not None
                 assert true is not None
-                by_tag = model.predict(batch).probabilities
+                by_tag = model.predict(batch.to(model.device)).probabilities.cpu()
                 by_class = by_tag.new_zeros(len(by_tag), len(model.labels) + 1).index_add_(1, class_of, by_tag)
                 wanted = (batch.labels != true) if hidden else (true == 0)
                 found.append(by_class[wanted].log())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +12,13 @@ import torch
 
 from mproto.config import Config
 from mproto.errors import InputError, MprotoError, Notes
+from mproto.models.devices import find_device, has_bfloat16
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
 from mproto.recognizer import Recognizer
 from mproto.text.scoring import score
 from mproto.training.data import Data, label_set
+from mproto.training.distributed import check_same, find_group
 from mproto.training.folder import RunFolder
 from mproto.training.held_out import HeldOut
 from mproto.training.interrupt import Interrupt, Interrupted
@@ -72,20 +76,27 @@ def train(
     dev_documents = None if dev is None else list(dev)
     if dev_documents is not None:
         _check_dev(dev_documents, labels, notes)
+    device = find_device(config.training.device)
+    group = find_group(device)
     folder = None
     if output is not None:
         inputs = _inputs(config, documents, dev_documents)
-        folder = RunFolder(Path(output), inputs, notes, force=force, resume=resume)
+        folder = RunFolder(Path(output), inputs, notes, force=force, resume=resume, leads=group.rank == 0)
         if resume and folder.is_finished:
             return Recognizer.from_pretrained(output)
     torch.manual_seed(config.training.seed)
-    model = get_method(config.method).build(Encoder.load(config.encoder), labels, config)
+    model = get_method(config.method).build(Encoder.load(config.encoder), labels, config).to(device)
+    model.group = group
+    model.encoder.mixed = has_bfloat16(device)
+    if group.rank:
+        torch.manual_seed(config.training.seed + group.rank)  # of dropout
     recognizer = Recognizer(model, config, {"training documents": len(documents), **(card or {})})
     selection, documents = _selection(recognizer, documents, dev_documents, config.training)
     data = Data.of(documents, model)
     rehearsal = Rehearsal(documents, data, model, config.training) if model.rehearsal_share else None
     loop = Loop(model, data, config.training, selection, rehearsal, _measuring(recognizer, measures or {}))
     state = folder.newest_state() if folder and resume else None
+    group.wait()
     if state:
         loop.restore(state)
     else:
@@ -93,11 +104,7 @@ def train(
             folder.start(config)
         loop.start()
     try:
-        if folder:
-            _run_in(folder, loop, recognizer, on_progress)
-        else:
-            for progress in loop.run():
-                on_progress(progress)
+        _run(loop, recognizer, folder, on_progress if group.rank == 0 else id)
     except LossError as error:
         kept = (
             f"the model of step {folder.kept} is kept in {folder.best}"
@@ -108,19 +115,30 @@ def train(
     return recognizer
 
 
-def _run_in(folder: RunFolder, loop: Loop, recognizer: Recognizer, on_progress: Callable[[Progress], object]) -> None:
-    """Train, and keep what is needed to go on after whatever may happen."""
-    with Interrupt() as interrupt:
+def _run(
+    loop: Loop, recognizer: Recognizer, folder: RunFolder | None, on_progress: Callable[[Progress], object]
+) -> None:
+    """Train; with a folder, keep what is needed to go on after whatever may happen."""
+    debug = bool(os.environ.get("MPROTO_DEBUG"))
+    with Interrupt() if folder else nullcontext() as interrupt:
         for progress in loop.run():
-            folder.record(progress, recognizer)
+            if folder:
+                folder.record(progress, recognizer)
             on_progress(progress)
-            at_end = progress.step == progress.steps
-            if interrupt.asked and not at_end:
+            if debug:
+                check_same(loop.model, loop.group)
+            if not folder or progress.step == progress.steps:
+                continue
+            asked = interrupt is not None and interrupt.asked
+            flags = torch.tensor([asked, folder.is_due(loop.settings.checkpoint_minutes)])
+            stop, save = (loop.group.sum(flags.long()) > 0).tolist()  # all processes do the same
+            if stop or save:
                 folder.save(loop.state())
+            if stop:
                 raise Interrupted(_how_to_go_on(folder, progress))
-            if not at_end and folder.is_due(loop.settings.checkpoint_minutes):
-                folder.save(loop.state())
+    if folder:
         folder.finish(recognizer, loop.step)
+    loop.group.wait()
 
 
 def _how_to_go_on(folder: RunFolder, progress: Progress) -> str:
@@ -182,16 +200,30 @@ def _selection(
         held_out = HeldOut.of(documents, settings.seed, hide=name == "held-out")
         measure = held_out.score if name == "held-out" else held_out.agreement
         label_set(held_out.aside), label_set(held_out.training)  # there must be something to compare with, and to learn
-        return Best(lambda: measure(recognizer)), held_out.training
+        return Best(_by_one(recognizer, measure)), held_out.training
     if dev is None:
         raise InputError(
             "training.selection is gold, and there are no development data", hint="pass them, or choose last"
         )
     bare = [document.with_spans((), None) for document in dev]
-    return Best(lambda: score(zip(dev, recognizer.predict(bare), strict=True)).overall.f1), documents
+    return Best(
+        _by_one(recognizer, lambda model: score(zip(dev, model.predict(bare), strict=True)).overall.f1)
+    ), documents
+
+
+def _by_one(recognizer: Recognizer, measure: Callable[[Recognizer], float]) -> Callable[[], float]:
+    """A measure that the first process takes and tells the others."""
+    group = recognizer.model.group
+
+    def measured() -> float:
+        value = measure(recognizer) if group.rank == 0 else 0.0
+        return float(group.sum(torch.tensor(value, dtype=torch.float64)))
+
+    return measured
 
 
 def _measuring(
     recognizer: Recognizer, measures: Mapping[str, Callable[[Recognizer], float]]
 ) -> Callable[[], dict[str, float]]:
-    return lambda: {name: measure(recognizer) for name, measure in measures.items()}
+    taken = {name: _by_one(recognizer, measure) for name, measure in measures.items()}
+    return lambda: {name: measure() for name, measure in taken.items()}

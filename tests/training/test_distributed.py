@@ -1,0 +1,103 @@
+"""Two processes train the model of one with batches twice as large. Real processes, on CPUs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from encoders import write_roberta
+from mproto import demo, write_documents
+from mproto.errors import InputError, MissingExtraError
+from mproto.models.devices import find_device
+from mproto.models.encoder import Encoder
+from mproto.models.group import ALONE
+from mproto.training.distributed import find_group
+from runs import labelled
+
+STEPS = 50
+SETTINGS = [
+    "training.epochs=0",
+    f"training.min_steps={STEPS}",
+    "training.learning_rate=5e-4",
+    "training.evaluate_every=25",
+    "mproto.dropout=0",
+]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("accelerate")
+    folder = tmp_path_factory.mktemp("corpus")
+    write_documents(labelled(99), folder / "train.jsonl")  # 99: the last batch of an epoch has less than its share
+    write_documents(demo.documents("dev")[:20], folder / "dev.jsonl")
+    (folder / "encoder").mkdir()
+    write_roberta(folder / "encoder", positions=200, dropout=0.0)
+    return folder
+
+
+def run(corpus: Path, output: Path, processes: int, *further: str) -> subprocess.CompletedProcess[str]:
+    settings = [argument for setting in (*SETTINGS, *further) for argument in ("--set", setting)]
+    launcher = (
+        ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)] if processes > 1 else []
+    )
+    files = ["--train", corpus / "train.jsonl", "--dev", corpus / "dev.jsonl", "--encoder", corpus / "encoder"]
+    command = [sys.executable, *launcher, "-m", "mproto", "train", *files, "--output", output, "--json", *settings]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPROTO_DEBUG": "1", "TOKENIZERS_PARALLELISM": "false"}
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, env=environment)
+
+
+def test_two_processes_train_the_model_of_one(corpus: Path, tmp_path: Path) -> None:
+    """Prototypes and weights are also compared between the processes, at every step, since `MPROTO_DEBUG` is set."""
+    models, reports = [], []
+    for processes, size in ((1, 14), (2, 7)):
+        output = tmp_path / str(processes)
+        done = run(corpus, output, processes, f"training.batch_size={size}")
+        assert done.returncode == 0, done.stderr
+        models.append(load_file(output / "best" / "model.safetensors"))
+        reports.append(json.loads(done.stdout))  # one of them speaks
+    one, two = models
+    assert one.keys() == two.keys()
+    for name in one:
+        torch.testing.assert_close(one[name], two[name], rtol=0, atol=1e-5, msg=name)
+    assert reports[0]["steps"] == reports[1]["steps"] == STEPS
+    assert reports[0]["dev_f1"] == pytest.approx(reports[1]["dev_f1"])
+
+
+def test_one_process_is_alone() -> None:
+    assert find_group(torch.device("cpu")) is ALONE
+
+
+def test_several_processes_need_accelerate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setitem(sys.modules, "accelerate", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'mproto-ner\[distributed\]'"):
+        find_group(torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("cuda:77", "is not there"), ("gpu", "no device 'gpu'"), ("meta", "cannot")]
+)
+def test_a_device_that_is_not_there(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        find_device(name)
+    assert find_device("cpu") == torch.device("cpu")
+
+
+def test_mixed_precision_leaves_features_in_float32(tmp_path: Path) -> None:
+    from mproto.models.batch import collate, make_windows
+
+    encoder = Encoder.load(str(write_roberta(tmp_path)))
+    batch = collate(make_windows([("hello", "world")], encoder.tokenizer, encoder.window), encoder.pad_id)
+    exact = encoder(batch)
+    encoder.mixed = True
+    mixed = encoder(batch)
+    assert mixed.dtype == exact.dtype == torch.float32
+    assert not torch.equal(mixed, exact)
+    torch.testing.assert_close(mixed, exact, rtol=0.1, atol=0.1)
