@@ -172,7 +172,7 @@ def test_a_step_of_the_size_of_the_paper_converges(kind: str) -> None:
     cost, a, b = problem(kind, 1000, 15, 0)
     plan = converged_transport(cost, a, b, epsilon=EPSILON)
     assert plan.column_error <= 1e-6 * 1000
-    assert plan.iterations < 100
+    assert plan.iterations < 30  # without falling regularisation it takes up to 50
 
 
 def test_too_few_newton_steps_are_told() -> None:

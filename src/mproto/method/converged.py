@@ -84,9 +84,6 @@ def _newton_step(
     # It is singular: potentials may all shift by the same, and a column that nobody uses has no curvature at all.
     ridge = 1e-10 * columns.mean(-1, keepdim=True) + 1e-300
     step: Tensor = torch.linalg.solve(curvature + torch.diag_embed(ridge.expand_as(columns)), epsilon * gradient)
-    # A column that is hardly used has a vast step; no potential needs to move further than the costs reach.
-    step = step - (step * b).sum(-1, keepdim=True) / b.sum(-1, keepdim=True).clamp_min(1e-300)
-    step = step * (cost.abs().amax((-1, -2)) / step.abs().amax(-1).clamp_min(1e-300)).clamp_max(1.0).unsqueeze(-1)
     now = _dual(cost, a, b, g, epsilon)
     size = torch.ones_like(now)
     rise = (gradient * step).sum(-1)
