@@ -57,6 +57,10 @@ def options(parsed: argparse.Namespace) -> Options:
     )
 
 
+def add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default="auto", metavar="NAME", help="auto (the GPU, if any), cpu, cuda or cuda:N")
+
+
 def add_gazetteer(parser: argparse.ArgumentParser, help: str, *, required: bool = False) -> None:
     group = parser.add_argument_group("gazetteer")
     group.add_argument("--gazetteer", nargs="+", metavar="PATH|TYPE=FILE", default=[], required=required, help=help)

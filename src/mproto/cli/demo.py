@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from mproto.cli.tables import comparison_table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mproto.text import Document, Span
     from mproto.text.scoring import Scores
@@ -80,7 +81,7 @@ def _train(
     from mproto.jobs import train_files
     from mproto.text import Document
 
-    with training_progress() as on_progress:
+    with training_progress() as on_progress, _starting_again():
         recognizer = train_files(
             Source(demo.FOLDER / demo.FILES["train"]),
             output,
@@ -92,6 +93,16 @@ def _train(
     scores = scores_of(list(recognizer.predict(demo.documents("test"))))
     found = recognizer.predict(map(Document, NEW))
     return scores, [(document.text, list(document.spans)) for document in found]
+
+
+@contextmanager
+def _starting_again() -> Iterator[None]:
+    from mproto.training.interrupt import Interrupted
+
+    try:
+        yield
+    except Interrupted:
+        raise Interrupted("stopped; the next mproto demo starts again") from None
 
 
 def _statistics(documents: tuple[Document, ...]) -> dict[str, Any]:

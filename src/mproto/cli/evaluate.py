@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mproto.cli.arguments import add_gazetteer, add_reading, load_gazetteer, options
-from mproto.cli.console import notes_as_dict, print_json, print_notes, progress, stdout
-from mproto.cli.tables import score_table
+from mproto.cli.arguments import add_device, add_gazetteer, add_reading, load_gazetteer, options
+from mproto.cli.console import progress
+from mproto.cli.tables import show_scores
 from mproto.errors import InputError, Notes
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples; 0 for no intervals")
     parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="sentences at once")
     parser.add_argument("--seed", type=int, default=0, help="of the resampling")
+    add_device(parser)
     add_reading(parser)
 
 
@@ -40,7 +41,7 @@ def run(parsed: argparse.Namespace) -> None:
     from mproto.jobs import evaluate_file
     from mproto.recognizer import Recognizer
 
-    recognizer = Recognizer.from_pretrained(parsed.model)
+    recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
     with progress("evaluating", parsed.corpus) as on_bytes:
         scores = evaluate_file(
             recognizer,
@@ -52,8 +53,4 @@ def run(parsed: argparse.Namespace) -> None:
             bootstrap=parsed.bootstrap,
             seed=parsed.seed,
         )
-    if parsed.json:
-        print_json(scores.as_dict() | notes_as_dict(notes))
-        return
-    print_notes(notes)
-    stdout().print(score_table(scores))
+    show_scores(scores, notes, as_json=parsed.json)

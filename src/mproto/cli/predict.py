@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mproto.cli.arguments import add_reading, add_writing, options
+from mproto.cli.arguments import add_device, add_reading, add_writing, options
 from mproto.cli.console import notes_as_dict, print_json, print_notes, progress
 from mproto.errors import InputError, Notes
 
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output", required=True, metavar="OUT", type=Path, help="a file (also .gz), or - for standard output"
     )
     parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="sentences at once")
+    add_device(parser)
     add_reading(parser)
     add_writing(parser)
 
@@ -42,7 +43,7 @@ def run(parsed: argparse.Namespace) -> None:
     from mproto.jobs import predict_file
     from mproto.recognizer import Recognizer
 
-    recognizer = Recognizer.from_pretrained(parsed.model)
+    recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
     with progress("tagging", parsed.input) as on_bytes:
         written = predict_file(
             recognizer,

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mproto.cli.arguments import add_gazetteer, add_reading, load_gazetteer, options
-from mproto.cli.console import notes_as_dict, print_json, print_notes, stdout
-from mproto.cli.tables import score_table
+from mproto.cli.tables import show_scores
 from mproto.errors import InputError, Notes
 
 if TYPE_CHECKING:
@@ -47,8 +46,4 @@ def run(parsed: argparse.Namespace) -> None:
         bootstrap=parsed.bootstrap,
         seed=parsed.seed,
     )
-    if parsed.json:
-        print_json(scores.as_dict() | notes_as_dict(notes))
-        return
-    print_notes(notes)
-    stdout().print(score_table(scores))
+    show_scores(scores, notes, as_json=parsed.json)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mproto.cli.console import notes_as_dict, print_json, print_notes, stdout
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rich.table import Table
 
+    from mproto.errors import Notes
     from mproto.text.scoring import Counts, Scores
 
 
@@ -63,3 +66,12 @@ def comparison_table(systems: Mapping[str, Scores], title: str | None = None) ->
                 measures = map(percent, (counts.precision, counts.recall, counts.f1))
                 table.add_row(name if part == "all" else "", part, *measures, "–".join(map(percent, interval)))
     return table
+
+
+def show_scores(scores: Scores, notes: Notes, *, as_json: bool) -> None:
+    """What `mproto score` and `mproto evaluate` end with."""
+    if as_json:
+        print_json(scores.as_dict() | notes_as_dict(notes))
+        return
+    print_notes(notes)
+    stdout().print(score_table(scores))

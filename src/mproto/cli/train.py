@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mproto.cli.arguments import add_gazetteer, add_reading, load_gazetteer, options
+from mproto.cli.arguments import add_device, add_gazetteer, add_reading, load_gazetteer, options
 from mproto.cli.console import notes_as_dict, print_json, print_notes, training_progress
 from mproto.cli.tables import percent
 from mproto.errors import Notes
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="one setting, over all the others"
     )
-    parser.add_argument("--device", metavar="NAME", help="auto (default), cpu, cuda or cuda:N")
+    add_device(parser)
     parser.add_argument("--seed", type=int, metavar="N", help="of everything random (default: 0)")
     parser.add_argument(
         "--resume", action="store_true", help="go on with the run in the folder, as if it had not stopped"
@@ -58,7 +58,7 @@ def run(parsed: argparse.Namespace) -> None:
 
     settings = [*parsed.set]
     settings += [] if parsed.seed is None else [f"training.seed={parsed.seed}"]
-    settings += [] if parsed.device is None else [f'training.device="{parsed.device}"']
+    settings += [] if parsed.device == "auto" else [f'training.device="{parsed.device}"']
     config = load_config(parsed.preset, parsed.config, settings, method=parsed.method, encoder=parsed.encoder)
     notes = Notes(parsed.on_error)
     gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
