@@ -1,6 +1,7 @@
 """Which β the default preset has: the share of the words labelled O that denoising leaves with O.
 
     python -m experiments.choose_beta
+    python -m experiments.choose_beta --betas 0.99 1 --data bc5cdr-1.0        # 1: no denoising
 
 Each β on three data sets, scored on the human labels of *development* (test is not looked at); the one with the best mean F1
 is the default. Two epochs on BC5CDR and one on CoNLL03, which has three times as many sentences; MiniLM, no selection.
@@ -20,7 +21,8 @@ BETAS = (0.9, 0.93, 0.96, 0.98)
 
 
 def run(data: str, beta: float, seed: int) -> Cell:
-    settings = [f"training.epochs={DATA[data]}", "training.min_steps=0", f"training.seed={seed}", f"mproto.beta={beta}"]
+    settings = [f"training.epochs={DATA[data]}", "training.min_steps=0", f"training.seed={seed}"]
+    settings.append(f"mproto.beta={beta}" if beta < 1 else "mproto.denoise=false")
     return train_and_score(f"{data} β={beta}", data, load_config(settings=settings), "dev")
 
 

@@ -223,6 +223,7 @@ def _changed(settings: T, values: Mapping[str, Any], section: str) -> T:
             changes[key] = _changed(getattr(settings, key), value, f"{name}.")
         else:
             changes[key] = _checked(value, kinds[key], name)
+            _check_range(changes[key], name)
     return replace(settings, **changes)  # type: ignore[type-var]
 
 
@@ -246,6 +247,49 @@ def _checked(value: Any, kind: Any, name: str) -> Any:
     else:
         wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}[kind]
     raise InputError(f"{name} is {value!r}, and must be {wanted}", hint="correct the value")
+
+
+_AT_LEAST = {
+    "training.epochs": 0,
+    "training.min_steps": 0,
+    "training.batch_size": 1,
+    "training.token_budget": 1,
+    "training.learning_rate": 0,
+    "training.weight_decay": 0,
+    "training.warmup": 0,
+    "training.max_gradient_norm": 0,
+    "training.evaluate_every": 0,
+    "training.average": 0,
+    "training.checkpoint_minutes": 0,
+    "mproto.prototypes": 1,
+    "mproto.alpha": 0,
+    "mproto.denoise_after": 0,
+    "mproto.beta": 0,
+    "mproto.epsilon": 1e-6,
+    "mproto.iterations": 1,
+    "mproto.temperature": 1e-3,
+    "mproto.compactness": 0,
+    "mproto.dropout": 0,
+    "tagger.dropout": 0,
+}
+_AT_MOST = {
+    "training.epochs": 1e6,
+    "training.average": 1,
+    "mproto.alpha": 1,
+    "mproto.denoise_after": 1,
+    "mproto.beta": 1,
+    "mproto.dropout": 0.99,
+    "tagger.dropout": 0.99,
+}
+
+
+def _check_range(value: Any, name: str) -> None:
+    if isinstance(value, str | bool):
+        return
+    least, most = _AT_LEAST.get(name), _AT_MOST.get(name)
+    if (least is not None and not value >= least) or (most is not None and not value <= most):
+        wanted = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise InputError(f"{name} is {value}, and must be {wanted}", hint="correct the value")
 
 
 def _all_names() -> list[str]:

@@ -48,6 +48,10 @@ class InputError(MprotoError):
         )
 
 
+class DataError(InputError):
+    """The documents are wrong, not the call; whoever knows the file that they came from adds it."""
+
+
 class MissingExtraError(InputError):
     """An optional dependency is not installed; the message is the pip line that installs it."""
 

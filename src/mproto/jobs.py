@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import tee
 from typing import TYPE_CHECKING, Any
 
-from mproto.errors import InputError
+from mproto.errors import DataError, InputError
 from mproto.gazetteer.annotate import annotate
 from mproto.gazetteer.options import MatchOptions
 from mproto.text.convert import check_apart
@@ -39,8 +39,10 @@ class Trained:
         documents: how many it learnt from.
         labels: how many distant labels of each type they have.
         steps: how many were done.
-        best_step: the one whose model was kept.
-        dev_f1: its strict F1 on the development data, where there are any.
+        best_step: the one whose model was kept; the last, where weights are not chosen by a score.
+        score: that it was chosen by, where it was.
+        dev_f1: the same, where it is the strict F1 on the development data.
+        unlabelled: the estimated share of words labelled O that are entities, where it was estimated.
         kept: the mean share of O words that took part in the last tenth of training, where the model says.
     """
 
@@ -49,7 +51,9 @@ class Trained:
     labels: dict[str, int]
     steps: int
     best_step: int
+    score: float | None
     dev_f1: float | None
+    unlabelled: float | None
     kept: float | None
 
 
@@ -100,7 +104,7 @@ def train_files(
             card=card,
             notes=source.notes,
         )
-    except InputError as error:
+    except DataError as error:
         raise error.at(source.path) from None
     finally:
         if board:
@@ -116,6 +120,8 @@ def train_files(
         len(history),
         best.step,
         best.score,
+        best.score if config.training.selection in ("auto", "gold") else None,
+        next((progress.logs["share"] for progress in history if "share" in progress.logs), None),
         sum(last) / len(last) if last else None,
     )
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from mproto.config import Config
 from mproto.errors import InputError
 from mproto.models.batch import collate, make_windows, plan
-from mproto.models.devices import find_device
+from mproto.models.devices import find_device, has_bfloat16
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
+from mproto.models.weights import save_tensors
 from mproto.text.document import Document, Span
 from mproto.text.tagging import decode
 from mproto.version import __version__
@@ -66,7 +67,9 @@ class Recognizer:
 
     def to(self, device: str) -> Recognizer:
         """Move it to a device: `auto`, `cpu`, `cuda` or `cuda:N`."""
-        self.model.to(find_device(device))
+        found = find_device(device)
+        self.model.to(found)
+        self.model.encoder.mixed = has_bfloat16(found)
         return self
 
     @property
@@ -127,7 +130,11 @@ class Recognizer:
         return entities
 
     def save_pretrained(self, folder: Path | str) -> None:
-        """Write the model as a folder: `config.json`, `model.safetensors`, the tokenizer's files, and a model card."""
+        """Write the model as a folder: `config.json`, `model.safetensors`, the tokenizer's files, and a model card.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         description = {
@@ -138,7 +145,7 @@ class Recognizer:
             "card": self.card,
         }
         (folder / "config.json").write_text(json.dumps(description, ensure_ascii=False, indent=2) + "\n", "utf-8")
-        save_file({name: t.contiguous() for name, t in self.model.state_dict().items()}, folder / "model.safetensors")
+        save_tensors(self.model.state_dict(), folder / "model.safetensors")
         (folder / "README.md").write_text(_model_card(self), "utf-8")
 
     @classmethod

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,13 @@ import torch
 from safetensors.torch import load_file
 
 from encoders import write_roberta
-from mproto import demo, write_documents
+from mproto import write_documents
 from mproto.errors import InputError, MissingExtraError
 from mproto.models.devices import find_device
 from mproto.models.encoder import Encoder
 from mproto.models.group import ALONE
 from mproto.training.distributed import find_group
+from mproto.training.folder import read_history
 from runs import labelled
 
 STEPS = 50
@@ -26,9 +29,11 @@ SETTINGS = [
     "training.epochs=0",
     f"training.min_steps={STEPS}",
     "training.learning_rate=5e-4",
-    "training.evaluate_every=25",
     "mproto.dropout=0",
 ]
+
+
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "MPROTO_DEBUG": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
 @pytest.fixture(scope="module")
@@ -36,21 +41,36 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("accelerate")
     folder = tmp_path_factory.mktemp("corpus")
     write_documents(labelled(99), folder / "train.jsonl")  # 99: the last batch of an epoch has less than its share
-    write_documents(demo.documents("dev")[:20], folder / "dev.jsonl")
     (folder / "encoder").mkdir()
     write_roberta(folder / "encoder", positions=200, dropout=0.0)
     return folder
 
 
 def run(corpus: Path, output: Path, processes: int, *further: str) -> subprocess.CompletedProcess[str]:
+    call = command(corpus, output, processes, *further)
+    return subprocess.run(call, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+
+
+def command(corpus: Path, output: Path, processes: int, *further: str) -> list[str]:
     settings = [argument for setting in (*SETTINGS, *further) for argument in ("--set", setting)]
     launcher = (
         ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)] if processes > 1 else []
     )
-    files = ["--train", corpus / "train.jsonl", "--dev", corpus / "dev.jsonl", "--encoder", corpus / "encoder"]
-    command = [sys.executable, *launcher, "-m", "mproto", "train", *files, "--output", output, "--json", *settings]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPROTO_DEBUG": "1", "TOKENIZERS_PARALLELISM": "false"}
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, env=environment)
+    files = ["--train", corpus / "train.jsonl", "--encoder", corpus / "encoder"]
+    call = [
+        sys.executable,
+        *launcher,
+        "-m",
+        "mproto",
+        "train",
+        *files,
+        "--output",
+        output,
+        "--json",
+        "--resume",
+        *settings,
+    ]
+    return list(map(str, call))
 
 
 def test_two_processes_train_the_model_of_one(corpus: Path, tmp_path: Path) -> None:
@@ -67,7 +87,31 @@ def test_two_processes_train_the_model_of_one(corpus: Path, tmp_path: Path) -> N
     for name in one:
         torch.testing.assert_close(one[name], two[name], rtol=0, atol=1e-5, msg=name)
     assert reports[0]["steps"] == reports[1]["steps"] == STEPS
-    assert reports[0]["dev_f1"] == pytest.approx(reports[1]["dev_f1"])
+    histories = [read_history(tmp_path / str(processes)) for processes in (1, 2)]
+    for first, second in zip(*histories, strict=True):
+        assert first.words == second.words
+        assert first.logs == pytest.approx(second.logs, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_two_processes_that_were_killed_go_on(corpus: Path, tmp_path: Path) -> None:
+    """With dropout, so that the random states of both have to come back."""
+    settings = ["training.batch_size=7", "mproto.dropout=0.3", "training.checkpoint_minutes=0"]
+    whole, output = tmp_path / "whole", tmp_path / "run"
+    assert run(corpus, whole, 2, *settings).returncode == 0
+    process = subprocess.Popen(command(corpus, output, 2, *settings), env=ENVIRONMENT, start_new_session=True)
+    while process.poll() is None and (not output.exists() or len(read_history(output)) < 20):
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    done = run(corpus, output, 2, *settings)
+    assert done.returncode == 0, done.stderr
+    one, two = (load_file(folder / "best" / "model.safetensors") for folder in (whole, output))
+    for name in one:
+        assert torch.equal(one[name], two[name]), name
+    refused = run(corpus, output, 1, *settings)
+    assert refused.returncode != 0
+    assert "processes = 2, and not 1" in refused.stderr
 
 
 def test_one_process_is_alone() -> None:

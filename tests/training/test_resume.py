@@ -9,19 +9,22 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 
 from encoders import write_roberta
 from mproto import Recognizer, demo, train, write_documents
 from mproto.config import Config, load_config
-from mproto.errors import InputError, Notes
+from mproto.errors import InputError, MprotoError, Notes
+from mproto.models import weights
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
-from mproto.training import checkpoint
+from mproto.training import interrupt
 from mproto.training.data import Data
 from mproto.training.folder import read_history
 from mproto.training.interrupt import Interrupted
@@ -31,7 +34,8 @@ from runs import SMALL, labelled, small_config
 
 STEPS = 60
 Weights = dict[str, torch.Tensor]
-SETTINGS = [*SMALL, f"training.min_steps={STEPS}", "training.batch_size=4", "training.evaluate_every=15"]
+SETTINGS = [*SMALL, f"training.min_steps={STEPS}", "training.batch_size=4", "training.evaluate_every=7"]
+SETTINGS += ["mproto.beta=auto", "training.average=0.3"]
 
 
 @pytest.fixture(scope="module")
@@ -75,22 +79,32 @@ def test_a_loop_goes_on_from_any_state(method: str, selection: str, tiny: str) -
 def corpus(tiny: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
     (folder / "encoder").symlink_to(tiny)
-    write_documents(labelled(), folder / "train.jsonl")
-    write_documents(demo.documents("dev")[:12], folder / "dev.jsonl")
+    write_documents(labelled(705), folder / "train.jsonl")
     return folder
 
 
 @pytest.fixture(scope="module")
-def whole(corpus: Path) -> bytes:
-    """The model of a run that nobody disturbed."""
+def whole(corpus: Path) -> Path:
+    """A run that nobody disturbed."""
     done = subprocess.run(command(corpus, corpus / "whole"), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return (corpus / "whole" / "best" / "model.safetensors").read_bytes()
+    return corpus / "whole"
+
+
+def assert_same(one: Path, other: Path) -> None:
+    """The runs ended with the same weights, and every step on the way says the same but for how long it took."""
+    assert (one / "best" / "model.safetensors").read_bytes() == (other / "best" / "model.safetensors").read_bytes()
+    histories = [[replace(step, seconds=0, memory=0) for step in read_history(folder)] for folder in (one, other)]
+    assert histories[0] == histories[1]
+    assert [step.step for step in histories[0]] == list(range(1, STEPS + 1))
+    assert any("share" in step.logs for step in histories[0])
+    names = [sorted(path.name for path in folder.iterdir()) for folder in (one, other)]
+    assert names[0] == names[1] == ["best", "config.toml", "history.jsonl", "run.json"]
 
 
 def command(corpus: Path, output: Path, *further: str) -> list[str]:
     settings = [argument for setting in SETTINGS for argument in ("--set", setting)]
-    files = ["--train", str(corpus / "train.jsonl"), "--dev", str(corpus / "dev.jsonl"), "--output", str(output)]
+    files = ["--train", str(corpus / "train.jsonl"), "--output", str(output)]
     files += ["--encoder", str(corpus / "encoder")]
     return [sys.executable, "-m", "mproto", "train", *files, *settings, *further]
 
@@ -108,7 +122,7 @@ def wait_for(process: subprocess.Popen[str], output: Path, step: int) -> None:
         time.sleep(0.01)
 
 
-def test_killed_at_five_random_points(corpus: Path, whole: bytes, tmp_path: Path) -> None:
+def test_killed_at_five_random_points(corpus: Path, whole: Path, tmp_path: Path) -> None:
     generator = random.Random(0)
     output = tmp_path / "run"
     for step in sorted(generator.sample(range(1, STEPS - 10), 5)):
@@ -122,13 +136,11 @@ def test_killed_at_five_random_points(corpus: Path, whole: bytes, tmp_path: Path
     process = start(corpus, output)
     _, errors = process.communicate()
     assert process.returncode == 0, errors
-    assert (output / "best" / "model.safetensors").read_bytes() == whole
-    assert [progress.step for progress in read_history(output)] == list(range(1, STEPS + 1))
-    assert sorted(path.name for path in output.iterdir()) == ["best", "config.toml", "history.jsonl"]
+    assert_same(whole, output)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_asked_to_stop(number: signal.Signals, corpus: Path, whole: bytes, tmp_path: Path) -> None:
+def test_asked_to_stop(number: signal.Signals, corpus: Path, whole: Path, tmp_path: Path) -> None:
     output = tmp_path / "run"
     process = subprocess.Popen(command(corpus, output), stderr=subprocess.PIPE, text=True)
     wait_for(process, output, 2)
@@ -137,12 +149,13 @@ def test_asked_to_stop(number: signal.Signals, corpus: Path, whole: bytes, tmp_p
     assert process.returncode == 130
     step = read_history(output)[-1].step
     assert f"stopped after step {step} of {STEPS}" in errors
+    assert "stopping after this step" in errors
     assert errors.rstrip().endswith("--resume")
     assert "Traceback" not in errors
     process = start(corpus, output)
     _, errors = process.communicate()
     assert process.returncode == 0, errors
-    assert (output / "best" / "model.safetensors").read_bytes() == whole
+    assert_same(whole, output)
 
 
 class CrashError(Exception):
@@ -164,18 +177,18 @@ def config(tiny: str) -> Config:
 
 @pytest.fixture(scope="module")
 def expected(config: Config) -> Weights:
-    return train(labelled(), config=config).model.state_dict()
+    return train(labelled(705), config=config).model.state_dict()
 
 
 def stopped(folder: Path, config: Config, step: int = 6) -> list[Path]:
     """A run that ended badly after a step; its checkpoints, oldest first."""
     with pytest.raises(CrashError):
-        train(labelled(), config=config, output=folder, on_progress=stop_at(step))  # type: ignore[arg-type]
+        train(labelled(705), config=config, output=folder, on_progress=stop_at(step))  # type: ignore[arg-type]
     return sorted((folder / "checkpoints").iterdir())
 
 
 def resumed(folder: Path, config: Config, notes: Notes) -> Weights:
-    train(labelled(), config=config, output=folder, resume=True, notes=notes)
+    train(labelled(705), config=config, output=folder, resume=True, notes=notes)
     return load_file(folder / "best" / "model.safetensors")
 
 
@@ -212,30 +225,58 @@ def test_without_a_whole_checkpoint_training_starts_again(config: Config, expect
         flip(path)
     notes = Notes()
     assert same(resumed(tmp_path, config, notes), expected)
-    assert notes.messages() == ["2 checkpoints are damaged, and none is whole: training starts again"]
+    assert len(notes.messages()) == 2
+    assert all("training starts again" in message for message in notes.messages())
+
+
+class Disk:
+    """A disk that is full from some write of tensors on."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+
+    def __call__(self, tensors: Weights, path: Path, metadata: dict[str, str] | None = None) -> None:
+        self.room -= 1
+        if self.room < 0:
+            path.write_bytes(b"half of it")
+            raise SafetensorError("I/O error: No space left on device")
+        save_file(tensors, path, metadata)
 
 
 def test_a_full_disk_costs_the_new_checkpoint_only(
     config: Config, expected: Weights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, written = checkpoint.save_file, 0
-
-    def limited(tensors: Weights, path: Path, metadata: dict[str, str]) -> None:
-        nonlocal written
-        written += 1
-        if written > 2:
-            path.write_bytes(b"half of it")
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write(tensors, path, metadata)
-
-    monkeypatch.setattr(checkpoint, "save_file", limited)
+    monkeypatch.setattr(weights, "save_file", Disk(2))
     notes = Notes()
     with pytest.raises(CrashError):
-        train(labelled(), config=config, output=tmp_path, on_progress=stop_at(6), notes=notes)  # type: ignore[arg-type]
-    assert notes.messages() == ["3 checkpoints could not be written (No space left on device)"]
+        train(labelled(705), config=config, output=tmp_path, on_progress=stop_at(8), notes=notes)  # type: ignore[arg-type]
+    assert notes.messages() == [
+        "5 checkpoints could not be written (I/O error: No space left on device)",
+        "1 times the run could not be written down (I/O error: No space left on device)",
+    ]
     assert [path.name[:8] for path in sorted((tmp_path / "checkpoints").iterdir())] == ["00000001", "00000002"]
     monkeypatch.undo()
     assert same(resumed(tmp_path, config, Notes()), expected)
+
+
+def test_a_model_that_cannot_be_written_is_not_finished(
+    config: Config, expected: Weights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = weights.save_file
+
+    def full(tensors: Weights, path: Path, metadata: dict[str, str] | None = None) -> None:
+        if path.name == "model.safetensors":
+            raise SafetensorError("I/O error: No space left on device")
+        write(tensors, path, metadata)
+
+    monkeypatch.setattr(weights, "save_file", full)
+    with pytest.raises(MprotoError, match="cannot be written to .*No space left on device. Make room, and resume"):
+        train(labelled(705), config=config, output=tmp_path)
+    monkeypatch.undo()
+    seen: list[int] = []
+    train(labelled(705), config=config, output=tmp_path, resume=True, on_progress=lambda p: seen.append(p.step))
+    assert seen == [STEPS]
+    assert same(load_file(tmp_path / "best" / "model.safetensors"), expected)
 
 
 def test_stopping_when_the_disk_is_full_says_what_is_left(
@@ -246,11 +287,33 @@ def test_stopping_when_the_disk_is_full_says_what_is_left(
 
     def interrupt(progress: Progress) -> None:
         if progress.step == 3:
-            monkeypatch.setattr(checkpoint, "save_file", full)
+            monkeypatch.setattr(weights, "save_file", full)
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(Interrupted, match="could not be written, but that of step 2 is there to resume from"):
-        train(labelled(), config=config, output=tmp_path, on_progress=interrupt)
+        train(labelled(705), config=config, output=tmp_path, on_progress=interrupt)
+
+
+def test_a_second_signal_stops_at_once(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupt, "ECHO_SECONDS", -1)
+
+    def twice(progress: Progress) -> None:
+        if progress.step == 3:
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted, match="stopped at once; the checkpoint of step 2 is kept in"):
+        train(labelled(705), config=config, output=tmp_path, on_progress=twice)
+
+
+def test_the_same_signal_twice_is_one(config: Config, tmp_path: Path) -> None:
+    def twice(progress: Progress) -> None:
+        if progress.step == 3:
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(Interrupted, match=f"stopped after step 3 of {STEPS}, which is kept"):
+        train(labelled(705), config=config, output=tmp_path, on_progress=twice)
 
 
 def test_a_finished_run_is_not_trained_again(config: Config, tmp_path: Path) -> None:
@@ -259,17 +322,31 @@ def test_a_finished_run_is_not_trained_again(config: Config, tmp_path: Path) -> 
     again = train(labelled(8), config=config, output=tmp_path, resume=True, on_progress=seen.append)
     assert not seen
     assert same(trained.model.state_dict(), again.model.state_dict())
+    with pytest.raises(InputError, match="other training documents"):
+        train(labelled(9), config=config, output=tmp_path, resume=True)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(InputError, match="holds a run that cannot be read"):
+        train(labelled(8), config=config, output=tmp_path, resume=True)
+    assert (tmp_path / "best" / "model.safetensors").exists()
+
+
+def test_a_log_beside_a_run_does_not_stop_it_from_going_on(config: Config, expected: Weights, tmp_path: Path) -> None:
+    stopped(tmp_path, config)
+    (tmp_path / "log.txt").write_text("epoch 1")
+    (tmp_path / "best").rename(tmp_path / ".best.old") if (tmp_path / "best").exists() else None
+    assert same(resumed(tmp_path, config, Notes()), expected)
+    assert (tmp_path / "log.txt").read_text() == "epoch 1"
 
 
 def test_a_run_goes_on_only_as_it_was(config: Config, tmp_path: Path) -> None:
     stopped(tmp_path, config)
     with pytest.raises(InputError, match=r"started with training.learning_rate = 0.0005, and not 0.001"):
         other = load_config(settings=[*SETTINGS, "training.learning_rate=1e-3"], encoder=config.encoder)
-        train(labelled(), config=other, output=tmp_path, resume=True)
+        train(labelled(705), config=other, output=tmp_path, resume=True)
     with pytest.raises(InputError, match="started with other training documents; go on with the same call"):
         train(labelled(40), config=config, output=tmp_path, resume=True)
     with pytest.raises(InputError, match="started with other development documents"):
-        train(labelled(), dev=demo.documents("dev"), config=config, output=tmp_path, resume=True)
+        train(labelled(705), dev=demo.documents("dev"), config=config, output=tmp_path, resume=True)
 
 
 def test_resuming_nothing_begins(config: Config, tmp_path: Path) -> None:

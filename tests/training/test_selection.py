@@ -65,7 +65,7 @@ def test_the_dictionary_scores(selection: str, tiny: str, monkeypatch: pytest.Mo
 
 def test_too_few_documents_to_hold_some_out(tiny: str) -> None:
     documents = [Document("gold", (Span(0, 4, "Metal"),))] * 3
-    with pytest.raises(InputError, match="no document to train on"):
+    with pytest.raises(InputError, match="too few labelled documents to hold some out"):
         train(documents, config=config(tiny, 'training.selection="noisy"'))
 
 

@@ -132,10 +132,10 @@ def test_a_rehearsal_hides_labels_and_tells_the_model_what_it_found(tmp_path_fac
     folder = write_roberta(tmp_path_factory.mktemp("encoder"), positions=200)
     config = load_config(settings=["mproto.beta=auto"])
     model = get_method("mproto").build(Encoder.load(str(folder)), ("Chemical", "Disease"), config)
-    documents = labelled(200)
+    documents = labelled(705)
     data = Data.of(documents, model)
     rehearsal = Rehearsal(documents, data, model, config.training)
-    assert rehearsal.steps(model, 100) == 33
+    assert rehearsal.steps(100) == 33
     changed = [(one, other) for one, other in zip(data.tags, rehearsal.data.tags, strict=True) if one != other]
     assert changed
     assert all(b in (a, 0) for one, other in changed for a, b in zip(one, other, strict=True))
@@ -144,7 +144,7 @@ def test_a_rehearsal_hides_labels_and_tells_the_model_what_it_found(tmp_path_fac
     logs = rehearsal.finish(model)
     assert model.training
     assert set(logs) == {"share", "share.Chemical", "share.Disease"}
-    assert model.beta.item() == pytest.approx(1 - logs["share"])  # type: ignore[operator]
+    assert model.beta.item() == max(1 - logs["share"], 0.5)  # type: ignore[operator]
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items() if name != "beta")
 
 

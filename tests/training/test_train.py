@@ -119,7 +119,12 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(monkeypatch: pytest.MonkeyP
     history = [json.loads(line) for line in (tmp_path / "run" / "history.jsonl").read_text().splitlines()]
     assert [(h["step"], h["score"], h["best"]) for h in history] == [(1, 0.1, True), (2, 0.7, True), (3, 0.3, False)]
     assert load_config(file=tmp_path / "run" / "config.toml") == config
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["best", "config.toml", "history.jsonl"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "best",
+        "config.toml",
+        "history.jsonl",
+        "run.json",
+    ]
 
 
 def test_it_learns_what_it_is_shown() -> None:

@@ -32,8 +32,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as it is under nohup
             signal.signal(number, _stop)
     sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 (closed by the caller, and needed to the end)
-    if os.environ.get("RANK", "0") != "0":  # of several processes that train together, the first one speaks
-        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(
@@ -44,6 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parsed = _parser().parse_args(arguments)
         parsed.call = sys.argv[1:] if arguments is None else list(arguments)
         name = f"mproto {parsed.command}"
+        if (
+            parsed.command == "train" and os.environ.get("RANK", "0") != "0"
+        ):  # of several processes, the first one speaks
+            sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
         parsed.run(parsed)
         sys.stdout.flush()
     except (MprotoError, OSError, KeyboardInterrupt) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,9 @@ def progress(what: str, path: Path) -> Iterator[Callable[[int], object] | None]:
 @contextmanager
 def training_progress() -> Iterator[Callable[[Any], object]]:
     """A bar that counts training steps, on a terminal; elsewhere a line for each evaluation."""
+    if os.environ.get("RANK", "0") != "0":  # of several processes that train together, the first one speaks
+        yield id
+        return
     if not sys.stderr.isatty():
         yield _print_evaluation
         return

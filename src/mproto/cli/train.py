@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from mproto.cli.arguments import add_device, add_gazetteer, add_reading, load_gazetteer, options
 from mproto.cli.console import notes_as_dict, print_json, print_notes, training_progress
 from mproto.cli.tables import percent
-from mproto.errors import Notes
+from mproto.errors import InputError, MprotoError, Notes
 
 if TYPE_CHECKING:
     import argparse
@@ -56,6 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(parsed: argparse.Namespace) -> None:
     from mproto.config import load_config
 
+    if parsed.force and parsed.resume:
+        raise InputError("--force replaces a run, and --resume goes on with it", hint="pass one of the two")
     settings = [*parsed.set]
     settings += [] if parsed.seed is None else [f"training.seed={parsed.seed}"]
     settings += [] if parsed.device == "auto" else [f'training.device="{parsed.device}"']
@@ -68,15 +71,21 @@ def run(parsed: argparse.Namespace) -> None:
         done = _train(parsed, config, gazetteer, notes)
     except Interrupted as stopped:
         print_notes(notes)
-        call = shlex.join(["mproto", *parsed.call, *([] if parsed.resume else ["--resume"])])
-        raise Interrupted(f"{stopped}:\n  {call}") from None
+        if not str(stopped):  # of several processes, the first one speaks
+            raise
+        raise Interrupted(f"{stopped}\nto go on: {_resuming(parsed)}") from None
+    except MprotoError:
+        print_notes(notes)
+        raise
     if parsed.json:
         figures = {
             "documents": done.documents,
             "labels": done.labels,
             "steps": done.steps,
             "best_step": done.best_step,
+            "score": done.score,
             "dev_f1": done.dev_f1,
+            "unlabelled": done.unlabelled,
             "kept": done.kept,
             "output": str(parsed.output),
         }
@@ -87,9 +96,23 @@ def run(parsed: argparse.Namespace) -> None:
     sys.stdout.write(f"{done.documents:,} documents with {labels}; {done.steps:,} steps" + "\n")
     if done.dev_f1 is not None:
         sys.stdout.write(f"best on the development data at step {done.best_step:,}: F1 {percent(done.dev_f1)}" + "\n")
+    elif done.score is not None:
+        sys.stdout.write(
+            f"best by {config.training.selection} at step {done.best_step:,}: {percent(done.score)}" + "\n"
+        )
+    if done.unlabelled is not None:
+        sys.stdout.write(f"words without a label that are entities, estimated: {percent(done.unlabelled)} %" + "\n")
     if done.kept is not None:
         sys.stdout.write(f"words without a label that were learnt as O, at the end: {percent(done.kept)} %" + "\n")
     sys.stdout.write(f"the model is in {parsed.output}" + "\n")
+
+
+def _resuming(parsed: argparse.Namespace) -> str:
+    """The call that goes on with a run that was stopped."""
+    arguments = [argument for argument in parsed.call if argument not in ("--force", "--resume")]
+    call = shlex.join(["mproto", *arguments, "--resume"])
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    return call if processes == 1 else f"the same launcher with {processes} processes, and --resume added"
 
 
 def _train(parsed: argparse.Namespace, config: Config, gazetteer: Gazetteer | None, notes: Notes) -> Trained:

@@ -62,12 +62,15 @@ class PrototypeBank(nn.Module):
 
     @torch.no_grad()
     def start_from(self, features: Tensor, labels: Tensor, generator: torch.Generator) -> None:
-        """The centres of clusters of the features (N, d) of each class; a class without a word starts at random."""
+        """The centres of clusters of the features (N, d) of each class; a class without a word starts at random.
+
+        Features and labels are on the CPU, where the generator is.
+        """
         self.start_at_random(generator)
         for number, size in enumerate(self.sizes):
             of_class = normalize(features[labels == number].to(self.vectors.dtype), dim=-1)
             if len(of_class):
-                self.vectors[self.class_of == number] = spherical_k_means(of_class, size, generator)
+                self.vectors[self.class_of == number] = spherical_k_means(of_class, size, generator).to(self.vectors)
 
     @torch.no_grad()
     def update(

@@ -21,14 +21,14 @@ def find_device(name: str = "auto") -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         raise InputError(f"there is no device {name!r}", hint="choose auto, cpu, cuda or cuda:N") from None
-    count = {"cpu": 1, "cuda": torch.cuda.device_count()}.get(device.type, 0)  # others lack the float64 of transport
-    if (device.index or 0) >= count:
-        raise InputError(f"the device {name!r} is not there, or cannot be used", hint="choose auto, or cpu")
     if name == "cuda":
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    count = {"cpu": 1, "cuda": torch.cuda.device_count()}.get(device.type, 0)  # others lack the float64 of transport
+    if (device.index or 0) >= count:
+        raise InputError(f"the device '{device}' is not there, or cannot be used", hint="choose auto, or cpu")
     return device
 
 
 def has_bfloat16(device: torch.device) -> bool:
     """Whether the encoder should compute in bfloat16 there."""
-    return device.type == "cuda" and torch.cuda.is_bf16_supported()
+    return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)

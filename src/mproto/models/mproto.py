@@ -27,8 +27,8 @@ SCORE_TEMPERATURE = 0.05
 """Turns similarities into probabilities of classes for users. It changes no decision."""
 
 
-UNKNOWN_BETA = 0.95
-"""β where it is to be estimated and there is nothing to estimate it from."""
+UNKNOWN_BETA, LEAST_BETA = 0.95, 0.5
+"""β where it is to be estimated and there is nothing to estimate it from; and the least that an estimate may make it."""
 
 
 class MProtoModel(Model):
@@ -56,15 +56,18 @@ class MProtoModel(Model):
         return self.settings.denoise_after if self.settings.denoise and self.settings.beta == "auto" else 0.0
 
     def learn_unlabelled(self, share: float) -> None:
-        self.beta.fill_(1 - share)
+        self.beta.fill_(max(1 - share, LEAST_BETA))
 
     @torch.no_grad()
     def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
         if self.settings.start == "random":
             self.bank.start_at_random(generator)
             return
-        features, labels = zip(*((self.encoder(batch), batch.labels) for batch in batches), strict=True)
-        self.bank.start_from(torch.cat(features), torch.cat(labels), generator)
+        seen = [(self.encoder(batch).cpu(), batch.labels.cpu()) for batch in batches if batch.labels is not None]
+        features, labels = map(torch.cat, zip(*seen, strict=True))
+        self.bank.start_from(features, labels, generator)
+        mine = self.bank.vectors if self.group.rank == 0 else torch.zeros_like(self.bank.vectors)
+        self.bank.vectors.copy_(self.group.sum(mine))  # the first one's: devices may round differently
 
     def step(self, batch: Batch, progress: float) -> Step:
         """Similarities, assignment, losses; the update of the prototypes is left to `Step.finish`."""
@@ -76,7 +79,8 @@ class MProtoModel(Model):
         every_similarity, own = self.group.gather(similarity.detach())
         every_label, _ = self.group.gather(labels)
         beta = self.beta.item() if denoise else None
-        assignment = assign(every_similarity, every_label, class_of, self.transport, beta=beta).part(own)
+        everywhere = assign(every_similarity, every_label, class_of, self.transport, beta=beta)
+        assignment = everywhere.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
         temperature = self.log_temperature.exp()
         if settings.merge:
@@ -90,8 +94,8 @@ class MProtoModel(Model):
             logs={
                 "cross_entropy": entropy.item(),
                 "compactness": compact.item(),
-                "kept": _kept(labels, assignment),
-                **self._similarities(kept.detach(), target),
+                "kept": _kept(every_label, everywhere),
+                **self._similarities(every_similarity[everywhere.keep], everywhere.target[everywhere.keep]),
             },
             finish=lambda: self._update(features.detach(), similarity.detach(), labels, assignment),
         )

@@ -27,12 +27,15 @@ class Board:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise MissingExtraError("writing for TensorBoard", "tensorboard") from None
-        self._open: Any = lambda: SummaryWriter(str(folder))
+        self._open: Any = lambda step: SummaryWriter(
+            str(folder), purge_step=step
+        )  # later ones are of a run that stopped
         self._writer: Any = None
 
     def __call__(self, progress: Progress) -> None:
-        self._writer = self._writer or self._open()
+        self._writer = self._writer or self._open(progress.step)
         numbers = {"loss": progress.loss, "learning_rate": progress.learning_rate, **progress.logs}
+        numbers["memory"] = progress.memory
         numbers["words_per_second"] = progress.words / max(progress.seconds, 1e-9)
         if progress.score is not None:
             numbers["score"] = progress.score

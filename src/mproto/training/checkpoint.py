@@ -8,9 +8,9 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import safe_open
 
+from mproto.models.weights import save_tensors
 from mproto.training.loop import State
 
 if TYPE_CHECKING:
@@ -25,18 +25,13 @@ _CHUNK = 1 << 20
 
 
 class Found(NamedTuple):
-    """A checkpoint that is whole.
+    """The newest checkpoint that is whole, if there is one, and the newer ones that are not."""
 
-    Attributes:
-        state: what it holds.
-        damaged: newer ones that are not whole.
-    """
-
-    state: State
+    state: State | None
     damaged: list[Path]
 
 
-def save(folder: Path, state: State) -> Path:
+def save(folder: Path, state: State) -> None:
     """Write a checkpoint beside the older ones, and remove all but the last two.
 
     Raises:
@@ -45,56 +40,49 @@ def save(folder: Path, state: State) -> Path:
     folder.mkdir(exist_ok=True)
     partial = folder / _PARTIAL
     try:
-        tensors = {name: value.contiguous() for name, value in state.tensors.items()}
-        try:
-            save_file(tensors, partial, {_VALUES: json.dumps(state.values)})
-        except SafetensorError as error:  # its own error for a full disk
-            raise OSError(str(error)) from None
+        save_tensors(state.tensors, partial, {_VALUES: json.dumps(state.values)})
         digest = _digest(partial)
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        path = folder / f"{state.values['step']:08d}-{digest}.safetensors"
-        partial.rename(path)
+        sync(partial)
+        partial.rename(folder / f"{state.values['step']:08d}-{digest}.safetensors")
     finally:
         partial.unlink(missing_ok=True)
-    _sync(folder)
+    sync(folder)
     for old in list(_newest_first(folder))[KEPT:]:
         old.unlink(missing_ok=True)
-    return path
 
 
-def newest(folder: Path) -> Found | None:
-    """The newest checkpoint that is whole, or none."""
+def newest(folder: Path) -> Found:
+    """The newest checkpoint that is what was written.
+
+    Raises:
+        OSError: one cannot be read at all.
+    """
     damaged: list[Path] = []
     for path in _newest_first(folder):
-        state = _load(path)
-        if state is not None:
-            return Found(state, damaged)
+        match = _NAME.fullmatch(path.name)
+        if match and _digest(path) == match[2]:
+            with safe_open(path, "pt") as file:
+                values = json.loads(file.metadata()[_VALUES])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            return Found(State(tensors, values), damaged)
         damaged.append(path)
-    return None
+    return Found(None, damaged)
 
 
-def count(folder: Path) -> int:
-    """How many there are, whole or not."""
-    return len(list(_newest_first(folder)))
+def sync(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, are on the disk."""
+    if path.is_dir() and os.name != "posix":
+        return  # where folders cannot be opened
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _newest_first(folder: Path) -> Iterator[Path]:
     paths = folder.iterdir() if folder.is_dir() else ()
     yield from sorted((path for path in paths if _NAME.fullmatch(path.name)), reverse=True)
-
-
-def _load(path: Path) -> State | None:
-    """What a checkpoint holds; nothing if it is not what was written."""
-    match = _NAME.fullmatch(path.name)
-    try:
-        if match is None or _digest(path) != match[2]:
-            return None
-        with safe_open(path, "pt") as file:
-            values = json.loads(file.metadata()[_VALUES])
-            return State({name: file.get_tensor(name) for name in file.keys()}, values)  # noqa: SIM118 (not a mapping)
-    except (OSError, SafetensorError, ValueError, KeyError):
-        return None
 
 
 def _digest(path: Path) -> str:
@@ -103,13 +91,3 @@ def _digest(path: Path) -> str:
         while chunk := file.read(_CHUNK):
             found.update(chunk)
     return found.hexdigest()[:32]
-
-
-def _sync(folder: Path) -> None:
-    """Make sure that the new name is on the disk, where folders can be opened."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from mproto.errors import InputError
+from mproto.errors import DataError
 from mproto.models.batch import Batch, Window, collate, make_windows, plan
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Data:
         """Make documents ready for a model.
 
         Raises:
-            InputError: spans of a document share a word.
+            DataError: spans of a document share a word.
         """
         tags = []
         for number, document in enumerate(documents, 1):
@@ -49,7 +49,7 @@ class Data:
                 tags.append(model.tag_numbers(document))
             except ValueError as error:
                 name = document.id or f"document {number}"
-                raise InputError(f"{name}: {error}", hint="leave one of the two out") from None
+                raise DataError(f"{name}: {error}", hint="leave one of the two out") from None
         words = [document.word_texts for document in documents]
         return cls(make_windows(words, model.encoder.tokenizer, model.encoder.window), tags, model.encoder.pad_id)
 
@@ -88,13 +88,13 @@ def label_set(documents: Sequence[Document]) -> tuple[str, ...]:
     """The entity types of labelled documents, the most frequent first.
 
     Raises:
-        InputError: there is no document, or no entity in them.
+        DataError: there is no document, or no entity in them.
     """
     if not documents:
-        raise InputError("there is no document to train on", hint="check the training data")
+        raise DataError("there is no document to train on", hint="check the training data")
     counts = Counter(span.label for document in documents for span in document.spans)
     if not counts:
-        raise InputError(
+        raise DataError(
             f"the {len(documents):,} training documents have no labelled entity",
             hint="label them with mproto annotate, or pass --gazetteer",
         )

@@ -11,6 +11,7 @@ GPUs) and adds up the gradients.
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import torch
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from mproto.models.base import Model
 
 
+PATIENCE = timedelta(hours=12)
+"""How long processes wait for one that evaluates or writes."""
+
+
 def find_group(device: torch.device) -> Group:
     """The group that this process was started in: `torchrun` and `accelerate launch` say so in its environment.
 
@@ -35,11 +40,14 @@ def find_group(device: torch.device) -> Group:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return ALONE
     try:
-        from accelerate import Accelerator, DistributedDataParallelKwargs
+        from accelerate import Accelerator, DistributedDataParallelKwargs, InitProcessGroupKwargs
     except ImportError:
         raise MissingExtraError("training in several processes", "distributed") from None
-    keywords = DistributedDataParallelKwargs(broadcast_buffers=False)  # prototypes: they are the same everywhere
-    return Processes(Accelerator(cpu=device.type == "cpu", kwargs_handlers=[keywords]))
+    handlers = [
+        DistributedDataParallelKwargs(broadcast_buffers=False),  # prototypes: they are the same everywhere
+        InitProcessGroupKwargs(timeout=PATIENCE),
+    ]
+    return Processes(Accelerator(cpu=device.type == "cpu", kwargs_handlers=handlers))
 
 
 class Processes(Group):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from mproto.errors import MprotoError
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+ECHO_SECONDS = 2
+"""A second signal so soon is the first one again: launchers pass signals on that their processes have got already."""
 
 
 class Interrupted(MprotoError):  # noqa: N818 (nothing went wrong)
@@ -25,11 +29,20 @@ class Interrupt:
     """While it is entered, the first signal to stop is remembered; a second one stops at once.
 
     Signals that are ignored, as under `nohup`, stay ignored. Outside of the main thread nothing is changed.
+
+    Args:
+        speaks: whether to say on standard error that the signal has been heard.
     """
 
-    def __init__(self) -> None:
-        self.asked = False
+    def __init__(self, *, speaks: bool = True) -> None:
+        self._speaks = speaks
+        self._asked_at: float | None = None
         self._before: dict[int, object] = {}
+
+    @property
+    def asked(self) -> bool:
+        """Whether somebody wants to stop."""
+        return self._asked_at is not None
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -45,6 +58,9 @@ class Interrupt:
             signal.signal(number, handler)  # type: ignore[arg-type]
 
     def _remember(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self.asked:
+        if self._asked_at is None:
+            self._asked_at = time.monotonic()
+            if self._speaks:
+                sys.stderr.write("stopping after this step; once more to stop at once\n")
+        elif time.monotonic() - self._asked_at > ECHO_SECONDS:
             raise KeyboardInterrupt
-        self.asked = True

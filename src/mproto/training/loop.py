@@ -109,7 +109,7 @@ class Loop:
         self.per_epoch = len(data.batches(self._planning, torch.Generator().manual_seed(settings.seed)))
         self.steps = max(math.ceil(settings.epochs * self.per_epoch), settings.min_steps, 1)
         self._rehearsal, self._measure = rehearsal, measure
-        self._rehearsal_steps = rehearsal.steps(model, self.steps) if rehearsal else 0
+        self._rehearsal_steps = rehearsal.steps(self.steps) if rehearsal else 0
         self.step = 0
         self._generator = torch.Generator().manual_seed(settings.seed)
         self._epoch = _Epoch(self._generator.get_state(), [], 0)
@@ -203,7 +203,8 @@ class Loop:
             for key, value in self.optimiser.state.get(parameter, {}).items():
                 tensors[f"optimiser.{key}.{name}"] = value
         tensors |= {f"selection.{name}": value for name, value in self.selection.tensors().items()}
-        tensors |= {f"random.{name}": self.group.gather(v.unsqueeze(0))[0] for name, v in _random_states().items()}
+        for name, value in _random_states(self.model.device).items():
+            tensors[f"random.{name}"], _ = self.group.gather(value.unsqueeze(0))
         tensors["random.epoch"] = self._epoch.start
         values = {"step": self.step, "position": self._epoch.position, "selection": self.selection.values()}
         return State(tensors, values)
@@ -224,14 +225,12 @@ class Loop:
             }
         )
         self.selection.restore(groups.get("selection", {}), state.values["selection"])
-        _set_random_states(
-            {name: value[self.group.rank] for name, value in groups["random"].items() if name != "epoch"}
-        )
+        own = {name: value[self.group.rank] for name, value in groups["random"].items() if name != "epoch"}
+        _set_random_states(own, self.model.device)
         self._generator.set_state(groups["random"]["epoch"])
         self.step = state.values["step"]
-        if state.values["position"]:
-            self._draw()
-            self._epoch.position = state.values["position"]
+        self._draw()
+        self._epoch.position = state.values["position"]
 
 
 @dataclass
@@ -250,17 +249,17 @@ def _peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit // 2**20
 
 
-def _random_states() -> dict[str, Tensor]:
+def _random_states(device: torch.device) -> dict[str, Tensor]:
     states = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states["cuda"] = torch.cuda.get_rng_state()
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
     return states
 
 
-def _set_random_states(states: dict[str, Tensor]) -> None:
+def _set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
     torch.set_rng_state(states["cpu"])
-    if "cuda" in states and torch.cuda.is_available():
-        torch.cuda.set_rng_state(states["cuda"])
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(states["cuda"], device)
 
 
 def _by_prefix(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
     from mproto.training.data import Data
 
 LOOKED_AT = 2000
-"""Documents that the estimate is made from."""
+"""Windows that the estimate is made from, and as many with hidden words."""
+FEWEST = 20
+"""Hidden words that an estimate needs."""
 
 
 class Rehearsal:
@@ -39,20 +40,20 @@ class Rehearsal:
         hidden = hide_terms(documents, settings.seed)
         tags = [model.tag_numbers(without(document, hidden)) for document in documents]
         self.full, self.data = data, data.with_tags(tags)
-        self._settings = settings
+        self._share, self._settings = model.rehearsal_share, settings
 
-    def steps(self, model: Model, steps: int) -> int:
-        """How many steps it lasts."""
-        return math.ceil(model.rehearsal_share * steps)
+    def steps(self, steps: int) -> int:
+        """How many of all steps it lasts: those that begin before its share of training is over."""
+        return sum(step / steps < self._share for step in range(steps))
 
     def finish(self, model: Model) -> dict[str, float]:
-        """Estimate what is unlabelled, tell the model, and say it."""
+        """Estimate what is unlabelled, tell the model, and say it; with too few hidden words to go by, nothing."""
         generator = torch.Generator().manual_seed(self._settings.seed)
         order = torch.randperm(len(self.full.windows), generator=generator).tolist()
         with_hidden = [i for i in order if self.full.own_tags(i) != self.data.own_tags(i)]
         mixed, _ = self._look(model, order[:LOOKED_AT], hidden=False)
         hidden, classes = self._look(model, with_hidden[:LOOKED_AT], hidden=True)
-        if not len(hidden):
+        if len(hidden) < FEWEST or not len(mixed):
             return {}
         shares = estimate_shares(mixed, hidden, classes, model.labels)
         model.learn_unlabelled(shares.entities)

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mproto.config import Training
+    from mproto.models.group import Group
     from mproto.text.document import Document
-    from mproto.training.loop import Progress
+    from mproto.training.loop import Progress, State
     from mproto.training.selection import Selection
 
 
@@ -73,16 +74,17 @@ def train(
     notes = notes if notes is not None else Notes()
     documents = [document for document in documents if document.word_count]
     labels = label_set(documents)
-    dev_documents = None if dev is None else list(dev)
-    if dev_documents is not None:
-        _check_dev(dev_documents, labels, notes)
+    gold = None if dev is None else [d if d.gold is None else d.with_spans(d.gold, None) for d in dev]
+    if gold is not None:
+        _check_dev(gold, labels, config.training, notes)
     device = find_device(config.training.device)
     group = find_group(device)
     folder = None
+    state = None
     if output is not None:
-        inputs = _inputs(config, documents, dev_documents)
-        folder = RunFolder(Path(output), inputs, notes, force=force, resume=resume, leads=group.rank == 0)
-        if resume and folder.is_finished:
+        folder = RunFolder(Path(output), _inputs(config, group, documents, gold), notes, leads=group.rank == 0)
+        state = _look(folder, group, force=force, resume=resume)
+        if folder.is_finished:
             return Recognizer.from_pretrained(output)
     torch.manual_seed(config.training.seed)
     model = get_method(config.method).build(Encoder.load(config.encoder), labels, config).to(device)
@@ -90,55 +92,81 @@ def train(
     model.encoder.mixed = has_bfloat16(device)
     if group.rank:
         torch.manual_seed(config.training.seed + group.rank)  # of dropout
-    recognizer = Recognizer(model, config, {"training documents": len(documents), **(card or {})})
-    selection, documents = _selection(recognizer, documents, dev_documents, config.training)
-    data = Data.of(documents, model)
-    rehearsal = Rehearsal(documents, data, model, config.training) if model.rehearsal_share else None
+    recognizer = Recognizer(model, config)
+    selection, learnt = _selection(recognizer, documents, gold, config.training)
+    recognizer.card = {"training documents": len(learnt), **(card or {})}
+    data = Data.of(learnt, model)
+    rehearsal = Rehearsal(learnt, data, model, config.training) if model.rehearsal_share else None
     loop = Loop(model, data, config.training, selection, rehearsal, _measuring(recognizer, measures or {}))
-    state = folder.newest_state() if folder and resume else None
-    group.wait()
-    if state:
-        loop.restore(state)
-    else:
-        if folder:
-            folder.start(config)
-        loop.start()
-    try:
-        _run(loop, recognizer, folder, on_progress if group.rank == 0 else id)
-    except LossError as error:
-        kept = (
-            f"the model of step {folder.kept} is kept in {folder.best}"
-            if folder and folder.kept
-            else "no model was kept"
-        )
-        raise MprotoError(f"{error}; {kept}. Try a lower training.learning_rate.") from None
+    with Interrupt(speaks=group.rank == 0) if folder else nullcontext() as interrupt:
+        if state:
+            loop.restore(state)
+        else:
+            if folder:
+                folder.start(config)
+            loop.start()
+        try:
+            _run(loop, recognizer, folder, interrupt, on_progress if group.rank == 0 else id)
+        except LossError as error:
+            raise MprotoError(f"{error}; {_what_is_kept(folder)}. Try a lower training.learning_rate.") from None
+        except KeyboardInterrupt:
+            if folder is None:
+                raise
+            raise Interrupted(f"stopped at once; {_what_is_kept(folder)}") from None
     return recognizer
 
 
+def _look(folder: RunFolder, group: Group, *, force: bool, resume: bool) -> State | None:
+    """What there is to go on from, the same for all processes."""
+    state = None
+    if resume:
+        state = folder.look()
+    elif group.rank == 0:
+        folder.check_new(force=force)
+    steps, _ = group.gather(torch.tensor([state.values["step"] if state else 0]))
+    if len(steps.unique()) > 1:  # type: ignore[no-untyped-call]
+        raise MprotoError(
+            f"the processes see different checkpoints in {folder.folder}: it must be on a disk that all share"
+        )
+    return state
+
+
 def _run(
-    loop: Loop, recognizer: Recognizer, folder: RunFolder | None, on_progress: Callable[[Progress], object]
+    loop: Loop,
+    recognizer: Recognizer,
+    folder: RunFolder | None,
+    interrupt: Interrupt | None,
+    on_progress: Callable[[Progress], object],
 ) -> None:
     """Train; with a folder, keep what is needed to go on after whatever may happen."""
     debug = bool(os.environ.get("MPROTO_DEBUG"))
-    with Interrupt() if folder else nullcontext() as interrupt:
-        for progress in loop.run():
-            if folder:
-                folder.record(progress, recognizer)
-            on_progress(progress)
-            if debug:
-                check_same(loop.model, loop.group)
-            if not folder or progress.step == progress.steps:
-                continue
-            asked = interrupt is not None and interrupt.asked
-            flags = torch.tensor([asked, folder.is_due(loop.settings.checkpoint_minutes)])
-            stop, save = (loop.group.sum(flags.long()) > 0).tolist()  # all processes do the same
-            if stop or save:
-                folder.save(loop.state())
-            if stop:
-                raise Interrupted(_how_to_go_on(folder, progress))
+    for progress in loop.run():
+        if folder:
+            folder.record(progress, recognizer)
+        on_progress(progress)
+        if debug:
+            check_same(loop.model, loop.group)
+        if not folder or progress.step == progress.steps:
+            continue
+        asked = interrupt is not None and interrupt.asked
+        flags = torch.tensor([asked, folder.is_due(loop.settings.checkpoint_minutes)])
+        stop, save = (loop.group.sum(flags.long()) > 0).tolist()  # all processes do the same
+        if stop or save:
+            folder.save(loop.state())
+            loop.group.wait()  # for the one that writes
+        if stop:
+            raise Interrupted(_how_to_go_on(folder, progress) if loop.group.rank == 0 else "")
     if folder:
         folder.finish(recognizer, loop.step)
     loop.group.wait()
+
+
+def _what_is_kept(folder: RunFolder | None) -> str:
+    if folder and folder.kept:
+        return f"the model of step {folder.kept} is kept in {folder.best}"
+    if folder and folder.saved:
+        return f"the checkpoint of step {folder.saved} is kept in {folder.folder}"
+    return "no model was kept"
 
 
 def _how_to_go_on(folder: RunFolder, progress: Progress) -> str:
@@ -152,16 +180,17 @@ def _how_to_go_on(folder: RunFolder, progress: Progress) -> str:
     return f"{stopped}; its checkpoint could not be written, so training will start again"
 
 
-def _inputs(config: Config, documents: Sequence[Document], dev: Sequence[Document] | None) -> dict[str, Any]:
+def _inputs(
+    config: Config, group: Group, documents: Sequence[Document], dev: Sequence[Document] | None
+) -> dict[str, Any]:
     """What a run depends on; only with the same can it go on."""
     found: dict[str, Any] = {}
     for name, value in config.as_dict().items():
-        found |= (
-            {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {f"config.{name}": value}
-        )
+        found |= {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {name: value}
     del found["training.checkpoint_minutes"]  # which changes nothing
     return {
         **found,
+        "processes": group.size,
         "training documents": _fingerprint(documents),
         "development documents": None if dev is None else _fingerprint(dev),
     }
@@ -170,11 +199,12 @@ def _inputs(config: Config, documents: Sequence[Document], dev: Sequence[Documen
 def _fingerprint(documents: Sequence[Document]) -> str:
     found = hashlib.sha256()
     for document in documents:
-        found.update(repr((document.text, document.edges, document.spans)).encode("utf-8", "surrogatepass"))
+        words = tuple(map(tuple, document.edges))
+        found.update(repr((document.text, words, document.spans)).encode("utf-8", "surrogatepass"))
     return found.hexdigest()
 
 
-def _check_dev(dev: Sequence[Document], labels: Sequence[str], notes: Notes) -> None:
+def _check_dev(dev: Sequence[Document], labels: Sequence[str], settings: Training, notes: Notes) -> None:
     if not dev:
         raise InputError("there is no development document", hint="check the development data, or leave it out")
     unknown = sorted({span.label for document in dev for span in document.spans} - set(labels))
@@ -185,6 +215,8 @@ def _check_dev(dev: Sequence[Document], labels: Sequence[str], notes: Notes) -> 
         )
     if not any(document.spans for document in dev):
         notes.count("development documents, and no entity in them: every checkpoint scores 0", len(dev))
+    if settings.selection not in ("auto", "gold"):
+        notes.count(f"development documents were not used: training.selection is {settings.selection}", len(dev))
 
 
 def _selection(
@@ -199,7 +231,11 @@ def _selection(
     if name != "gold":
         held_out = HeldOut.of(documents, settings.seed, hide=name == "held-out")
         measure = held_out.score if name == "held-out" else held_out.agreement
-        label_set(held_out.aside), label_set(held_out.training)  # there must be something to compare with, and to learn
+        if not any(d.spans for d in held_out.aside) or not any(d.spans for d in held_out.training):
+            raise InputError(
+                f"there are too few labelled documents to hold some out ({len(documents)})",
+                hint="choose training.selection=last",
+            )
         return Best(_by_one(recognizer, measure)), held_out.training
     if dev is None:
         raise InputError(

@@ -90,7 +90,7 @@ class Average(Selection):
 
     Args:
         share: of the steps that count.
-        looks: how often, at most, the weights are looked at in that time.
+        looks: about how often the weights are looked at in that time.
     """
 
     def __init__(self, share: float, looks: int = 20) -> None:
@@ -108,10 +108,8 @@ class Average(Selection):
         for name, value in model.state_dict().items():
             if not value.is_floating_point():
                 continue
-            if name in self._mean:
-                self._mean[name] += (value - self._mean[name]) / self._seen
-            else:
-                self._mean[name] = value.clone()
+            mean = self._mean.get(name, value).to(value.device)
+            self._mean[name] = mean + (value - mean) / self._seen
 
     def evaluate(self, model: Model) -> tuple[float | None, bool]:  # noqa: ARG002
         """No score; the weights of now are better than none, should training fail."""
