@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mproto.config import PRESETS, Config, load_config
+from mproto.config import _AT_LEAST, _AT_MOST, PRESETS, Config, load_config
 from mproto.errors import InputError
 
 
@@ -71,3 +71,34 @@ def test_wrong_files(tmp_path: Path) -> None:
         load_config(file=tmp_path / "nothing.toml")
     with pytest.raises(InputError, match="no preset 'fast'"):
         load_config("fast")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("training.batch_size=0", "training.batch_size is 0, and must be at least 1"),
+        ("training.epochs=inf", "training.epochs is inf, and must be from 0 to 1000000.0"),
+        ("training.epochs=nan", "training.epochs is nan"),
+        ("mproto.beta=1.5", "mproto.beta is 1.5, and must be from 0 to 1"),
+        ("mproto.beta=automatic", "mproto.beta is 'automatic', and must be a number or auto"),
+        ("mproto.temperature=0", "mproto.temperature is 0.0, and must be at least 0.001"),
+        ("mproto.dropout=2", "mproto.dropout is 2.0"),
+        ("training.selection=best", "must be one of auto, gold, last, noisy, held-out"),
+    ],
+)
+def test_values_out_of_range(setting: str, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        load_config(settings=[setting])
+    assert message in str(raised.value)
+
+
+def test_every_range_is_of_a_setting_and_every_number_has_one() -> None:
+    values = {f"{s}.{k}": v for s, d in Config().as_dict().items() if isinstance(d, dict) for k, v in d.items()}
+    assert _AT_LEAST.keys() | _AT_MOST.keys() <= values.keys()
+    numbers = {name for name, value in values.items() if type(value) in (int, float)}
+    assert numbers - {"training.seed"} <= _AT_LEAST.keys()
+
+
+def test_beta_may_be_estimated() -> None:
+    assert load_config(settings=["mproto.beta=auto"]).mproto.beta == "auto"
+    assert load_config(settings=["mproto.beta=1"]).mproto.beta == 1.0

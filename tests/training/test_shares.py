@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from encoders import write_roberta
 from mproto import Document, Span
 from mproto.config import load_config
+from mproto.errors import InputError
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
 from mproto.training.data import Data
@@ -146,6 +149,13 @@ def test_a_rehearsal_hides_labels_and_tells_the_model_what_it_found(tmp_path_fac
     assert set(logs) == {"share", "share.Chemical", "share.Disease"}
     assert model.beta.item() == max(1 - logs["share"], 0.5)  # type: ignore[operator]
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items() if name != "beta")
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_an_estimate_needs_time(share: float, tmp_path: Path) -> None:
+    config = load_config(settings=["mproto.beta=auto", f"mproto.denoise_after={share}"])
+    with pytest.raises(InputError, match="no time to estimate it"):
+        get_method("mproto").build(Encoder.load(str(write_roberta(tmp_path))), ("A",), config)
 
 
 def test_models_that_are_not_to_be_told_have_no_rehearsal(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
+from mproto.errors import InputError
 from mproto.method.assignment import Transport, assign
 from mproto.method.losses import class_cross_entropy, compactness, prototype_cross_entropy
 from mproto.method.prototypes import OTHER, PrototypeBank
@@ -49,7 +50,13 @@ class MProtoModel(Model):
 
     @classmethod
     def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> MProtoModel:
-        return cls(encoder, labels, config.mproto)
+        settings = config.mproto
+        if settings.denoise and settings.beta == "auto" and not 0 < settings.denoise_after < 1:
+            raise InputError(
+                f"mproto.beta is auto, and mproto.denoise_after is {settings.denoise_after}: there is no time to estimate it",
+                hint="choose a value between 0 and 1, such as 0.33, or give β a number",
+            )
+        return cls(encoder, labels, settings)
 
     @property
     def rehearsal_share(self) -> float:
