@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from encoders import embedded
+from encoders import embedded, write_roberta
 from mproto import demo
 from mproto.cli import main
 from runs import SMALL
@@ -113,3 +113,49 @@ def test_wrong_calls(
 def test_evaluation_needs_labels(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("evaluate", run, TRAIN) == 2
     assert "holds no labelled entity" in capsys.readouterr().err
+
+
+def test_what_is_said_while_and_after_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    encoder = write_roberta(tmp_path, positions=200)
+    capsys.readouterr()
+    arguments = ["--train", TRAIN, "--gazetteer", TERMS, "--encoder", encoder, "--output", tmp_path / "run", *SETTINGS]
+    further = [
+        "--set",
+        "mproto.beta=auto",
+        "--set",
+        "training.selection=held-out",
+        "--set",
+        "training.evaluate_every=3",
+    ]
+    assert call("train", *arguments, *further, "--tensorboard", "--device", "cpu") == 0
+    shown = capsys.readouterr()
+    assert [line.split("  ")[0] for line in shown.err.splitlines()] == ["step 3 of 6", "step 6 of 6"]
+    assert "best by held-out at step" in shown.out
+    assert "words without a label that are entities, estimated:" in shown.out
+    assert any((tmp_path / "run" / "tensorboard").iterdir())
+    assert call("train", *arguments, *further, "--resume", "--json") == 0  # it is finished: nothing is trained
+    shown = capsys.readouterr()
+    assert not shown.err
+    figures = json.loads(shown.out)
+    assert figures["dev_f1"] is None
+    assert figures["score"] >= 0
+    assert 0 <= figures["unlabelled"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--force", "--resume"], "--force replaces a run, and --resume goes on with it; pass one of the two"),
+        (["--device", "gpu"], "mproto train: there is no device 'gpu'; choose auto"),
+        (["--set", "training.batch_size=0"], "training.batch_size is 0, and must be at least 1"),
+        (["--set", "training.selection=gold"], "training.selection is gold, and there are no development data"),
+    ],
+)
+def test_calls_that_cannot_be(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encoder = write_roberta(tmp_path, positions=200)
+    files = ["--train", TRAIN, "--gazetteer", TERMS, "--encoder", encoder, "--output", tmp_path / "run"]
+    assert call("train", *files, *arguments) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

@@ -187,7 +187,8 @@ def _inputs(
     found: dict[str, Any] = {}
     for name, value in config.as_dict().items():
         found |= {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {name: value}
-    del found["training.checkpoint_minutes"]  # which changes nothing
+    for name in ("training.checkpoint_minutes", "training.device"):  # where it goes on may be another place
+        del found[name]
     return {
         **found,
         "processes": group.size,
