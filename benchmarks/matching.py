@@ -3,6 +3,7 @@
     python benchmarks/matching.py                    # 1,000, 100,000 and 1,000,000 entries
     python benchmarks/matching.py --sizes 1000
     python benchmarks/matching.py --differences      # where the others find something else, and why
+    python benchmarks/matching.py --flat             # the same 1,000 terms among more and more that never occur
 
 Every system finds the same case-insensitive terms in the CoNLL03 training sentences, repeated to 5 million words (slow ones
 get fewer and say so). Each runs in a process of its own. Words/s counts matching only, from what the system takes: words
@@ -142,6 +143,31 @@ def end_to_end() -> float:
     return float(json.loads(done.stdout)["words"]) / taken
 
 
+def flat(size: int) -> float:
+    """Words per second with terms of which only the first thousand can be found."""
+    from mproto import Document, Entry, Gazetteer
+    from mproto.gazetteer import Matcher, MatchOptions
+
+    generator = random.Random(1)
+    letters = "bcdfghjklmnpqrstvwxz"  # no vowel: no word of the corpus
+    found = terms(1000)
+    while len(found) < size:
+        words = (
+            "".join(generator.choices(letters, k=generator.randint(5, 9))) for _ in range(generator.choice((1, 2, 3)))
+        )
+        found.append(" ".join(words))
+    matcher = Matcher(Gazetteer(tuple(Entry(t, "X") for t in found)), MatchOptions(case="insensitive"))
+    inputs = [Document.from_words(words) for words in sentences()]
+    count = sum(document.word_count for document in inputs)
+    best = 0.0
+    for _ in range(10):
+        start = time.perf_counter()
+        for document in inputs:
+            matcher.word_spans(document)
+        best = max(best, count / (time.perf_counter() - start))
+    return best
+
+
 def differences(size: int = 100_000) -> None:
     """Every match that one of the systems alone has, compared with the naive lookup's, by its kind."""
     from ahocorasick_rs import AhoCorasick, MatchKind
@@ -202,7 +228,17 @@ def main() -> None:
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--one", nargs=2, metavar=("SYSTEM", "SIZE"), help=argparse.SUPPRESS)
     parser.add_argument("--differences", action="store_true")
+    parser.add_argument("--flat", nargs="?", type=int, const=0, metavar="SIZE", help="(or only this size)")
     parsed = parser.parse_args()
+    if parsed.flat:
+        print(flat(parsed.flat))
+        return
+    if parsed.flat == 0:
+        for size in parsed.sizes:
+            command = [sys.executable, __file__, "--flat", str(size)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            print(f"{size:12,} entries, 1,000 of which can be found: {float(done.stdout):12,.0f} words/s", flush=True)
+        return
     if parsed.differences:
         differences()
         return
