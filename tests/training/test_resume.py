@@ -83,14 +83,6 @@ def corpus(tiny: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def whole(corpus: Path) -> Path:
-    """A run that nobody disturbed."""
-    done = subprocess.run(command(corpus, corpus / "whole"), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return corpus / "whole"
-
-
 def assert_same(one: Path, other: Path) -> None:
     """The runs ended with the same weights, and every step on the way says the same but for how long it took."""
     assert (one / "best" / "model.safetensors").read_bytes() == (other / "best" / "model.safetensors").read_bytes()
@@ -122,10 +114,12 @@ def wait_for(process: subprocess.Popen[str], output: Path, step: int) -> None:
         time.sleep(0.01)
 
 
-def test_killed_at_five_random_points(corpus: Path, whole: Path, tmp_path: Path) -> None:
+def test_killed_at_five_random_points_and_asked_to_stop_twice(corpus: Path, tmp_path: Path) -> None:
+    """Real processes; one folder, so that they start as seldom as can be."""
+    whole, output = tmp_path / "whole", tmp_path / "run"
+    undisturbed = subprocess.Popen(command(corpus, whole), stderr=subprocess.PIPE, text=True)
     generator = random.Random(0)
-    output = tmp_path / "run"
-    for step in sorted(generator.sample(range(1, STEPS - 10), 5)):
+    for step in sorted(generator.sample(range(1, STEPS - 20), 5)):
         process = start(corpus, output)
         wait_for(process, output, step)
         time.sleep(generator.random() * 0.1)  # anywhere in a step, an evaluation or a write
@@ -133,28 +127,21 @@ def test_killed_at_five_random_points(corpus: Path, whole: Path, tmp_path: Path)
         assert process.wait() == -signal.SIGKILL
         assert process.stderr is not None
         process.stderr.close()
+    for step, number in ((STEPS - 15, signal.SIGINT), (STEPS - 8, signal.SIGTERM)):
+        process = start(corpus, output)
+        wait_for(process, output, step)
+        process.send_signal(number)
+        _, errors = process.communicate()
+        assert process.returncode == 130
+        assert f"stopped after step {read_history(output)[-1].step} of {STEPS}" in errors
+        assert "stopping after this step" in errors
+        assert errors.rstrip().endswith("--resume")
+        assert "Traceback" not in errors
     process = start(corpus, output)
     _, errors = process.communicate()
     assert process.returncode == 0, errors
-    assert_same(whole, output)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_asked_to_stop(number: signal.Signals, corpus: Path, whole: Path, tmp_path: Path) -> None:
-    output = tmp_path / "run"
-    process = subprocess.Popen(command(corpus, output), stderr=subprocess.PIPE, text=True)
-    wait_for(process, output, 2)
-    process.send_signal(number)
-    _, errors = process.communicate()
-    assert process.returncode == 130
-    step = read_history(output)[-1].step
-    assert f"stopped after step {step} of {STEPS}" in errors
-    assert "stopping after this step" in errors
-    assert errors.rstrip().endswith("--resume")
-    assert "Traceback" not in errors
-    process = start(corpus, output)
-    _, errors = process.communicate()
-    assert process.returncode == 0, errors
+    _, errors = undisturbed.communicate()
+    assert undisturbed.returncode == 0, errors
     assert_same(whole, output)
 
 
