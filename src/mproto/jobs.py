@@ -95,7 +95,7 @@ def train_files(
     try:
         recognizer = train(
             documents,
-            dev=None if dev is None else _gold(_read(dev, read_format, options)),
+            dev=None if dev is None else _read(dev, read_format, options),
             config=config,
             output=output,
             force=force,

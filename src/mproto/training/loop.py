@@ -164,9 +164,8 @@ class Loop:
         if not math.isfinite(loss):
             raise LossError(f"the loss is {loss} at step {self.step + 1}")
         self.optimiser.zero_grad()
-        share = (
-            outcome.weight * self.group.size / max(weight, 1)
-        )  # gradients are averaged over processes, not over words
+        # Gradients are averaged over processes, not over words.
+        share = outcome.weight * self.group.size / max(weight, 1)
         (share * outcome.loss).backward()
         torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.settings.max_gradient_norm)
         for group in self.optimiser.param_groups:
