@@ -14,7 +14,6 @@ from encoders import embedded
 from mproto import Document, Recognizer, demo
 from mproto.errors import InputError
 from mproto.models.batch import collate, make_windows
-from mproto.recognizer import prototype_names
 from runs import small_model
 
 
@@ -42,15 +41,16 @@ def test_one_text_and_several() -> None:
 
 def test_explanations_name_the_nearest_prototype() -> None:
     recognizer = small_model()
-    names = prototype_names(recognizer.model)
-    assert names[:4] == ["O-1", "O-2", "O-3", f"{recognizer.labels[0]}-1"]
+    names = recognizer.model.prototype_names
+    assert names[:4] == ("O-1", "O-2", "O-3", f"{recognizer.labels[0]}-1")
+    assert len(names) == len(recognizer.model.bank.class_of)  # type: ignore[arg-type, union-attr]
     text = " ".join(document.text for document in demo.documents("test")[:5])
     found = recognizer(text, explain=True)
     assert found
     for entity in found:
         assert entity["prototype"].rpartition("-")[0] == entity["entity_group"]
         assert 0 <= entity["margin"] <= 2
-    assert prototype_names(small_model("tagger").model) == []
+    assert small_model("tagger").model.prototype_names == ()
     tagged = small_model("tagger")(text, explain=True)
     assert all(entity["prototype"] is None for entity in tagged)
 

@@ -1,6 +1,6 @@
-"""Every setting of a training run, with its default. What the presets change is in `presets/*.toml`.
+"""The configuration of a run: the settings of `settings.py`, read from presets, TOML files and `section.key=value`.
 
-A setting is named `section.key`, in a TOML file and in `--set`. Unknown keys and values of the wrong kind are errors.
+Unknown keys and values of the wrong kind are errors that name what was meant.
 """
 
 from __future__ import annotations
@@ -13,105 +13,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mproto.errors import InputError
+from mproto.settings import (
+    AutoNER,
+    EarlyStopping,
+    MProto,
+    NegativeSampling,
+    PositiveUnlabelled,
+    SelfTraining,
+    Tagger,
+    Training,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from mproto.settings import Range
+
 PRESETS = ("default", "paper")
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Training:
-    """The loop, the same for every method.
-
-    Attributes:
-        epochs: passes over the training data; may be a fraction.
-        min_steps: at least so many steps, however small the data.
-        batch_size: most sentences of a batch.
-        token_budget: most sub-words of a batch, filling included.
-        learning_rate: the highest, after warm-up; it then falls linearly to 0.
-        weight_decay: of AdamW.
-        warmup: how long the learning rate rises: a number of steps, or below 1 a share of all steps.
-        max_gradient_norm: gradients longer than this are shortened to it.
-        evaluate_every: steps between two evaluations; 0 for once an epoch.
-        selection: which weights to end with, `gold`, `last`, `noisy` or `held-out` (see training/selection.py); `auto` is
-            `gold` where there are development data, and `last` where there are none.
-        average: of `last`, the share of training at its end over which weights are averaged.
-        checkpoint_minutes: time between two checkpoints; 0 for one after every step.
-        seed: of everything random.
-        device: `auto` for the GPU where there is one, or `cpu`, `cuda`, `cuda:N`.
-    """
-
-    epochs: float = 2.0
-    min_steps: int = 150
-    batch_size: int = 32
-    token_budget: int = 4096
-    learning_rate: float = 1e-4
-    weight_decay: float = 1e-4
-    warmup: float = 0.1
-    max_gradient_norm: float = 1.0
-    evaluate_every: int = 0
-    selection: Literal["auto", "gold", "last", "noisy", "held-out"] = "auto"
-    average: float = 0.0
-    checkpoint_minutes: float = 5.0
-    seed: int = 0
-    device: str = "auto"
-
-
-@dataclass(frozen=True)
-class MProto:
-    """The multi-prototype network.
-
-    Attributes:
-        prototypes: M, of each class.
-        start: prototypes at first: `kmeans`, centres of the features of each class's words, or `random`, as in the paper.
-        alpha: α, how much of a prototype stays when it is updated.
-        unit_features: bring the mean feature to length one before it is mixed into a prototype; the paper does not.
-        only_correct: update with words alone whose predicted class is their label; the paper does not, its code does.
-        denoise: whether O words go through denoised transport.
-        denoise_after: the share of training that passes before that begins.
-        beta: β, the share of O words expected at O prototypes; `auto` to estimate it when denoising begins.
-        solver: `sinkhorn`, cut off after `iterations`, as in the paper; or `converged`.
-        epsilon: λʳ, the weight of the entropy.
-        iterations: of `sinkhorn`.
-        temperature: τ, which similarities are divided by in the cross-entropy; the paper has none (1).
-        learn_temperature: let training move it.
-        merge: cross-entropy over classes, same-class prototypes merged; the paper's is over prototypes.
-        compactness: λᶜ, the weight of the compactness loss.
-        dropout: on the features, in training.
-    """
-
-    prototypes: int = 3
-    start: Literal["kmeans", "random"] = "kmeans"
-    alpha: float = 0.9
-    unit_features: bool = True
-    only_correct: bool = False
-    denoise: bool = True
-    denoise_after: float = 0.33
-    beta: float | Literal["auto"] = 0.96
-    solver: Literal["sinkhorn", "converged"] = "sinkhorn"
-    epsilon: float = 0.001
-    iterations: int = 100
-    temperature: float = 0.05
-    learn_temperature: bool = False
-    merge: bool = True
-    compactness: float = 0.05
-    dropout: float = 0.1
-
-
-@dataclass(frozen=True)
-class Tagger:
-    """A linear layer on the features, trained with plain cross-entropy.
-
-    Attributes:
-        scheme: of its tags.
-        dropout: on the features, in training.
-    """
-
-    scheme: Literal["bio", "io"] = "bio"
-    dropout: float = 0.1
 
 
 @dataclass(frozen=True)
@@ -128,6 +48,11 @@ class Config:
     training: Training = field(default_factory=Training)
     mproto: MProto = field(default_factory=MProto)
     tagger: Tagger = field(default_factory=Tagger)
+    early_stopping: EarlyStopping = field(default_factory=EarlyStopping)
+    negative_sampling: NegativeSampling = field(default_factory=NegativeSampling)
+    positive_unlabelled: PositiveUnlabelled = field(default_factory=PositiveUnlabelled)
+    autoner: AutoNER = field(default_factory=AutoNER)
+    self_training: SelfTraining = field(default_factory=SelfTraining)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -210,6 +135,7 @@ def _parse_setting(setting: str) -> dict[str, Any]:
 
 def _changed(settings: T, values: Mapping[str, Any], section: str) -> T:
     kinds = get_type_hints(type(settings))
+    ranges = {f.name: f.metadata.get("range") for f in fields(settings)}  # type: ignore[arg-type]
     changes = {}
     for key, value in values.items():
         name = f"{section}{key}"
@@ -223,19 +149,23 @@ def _changed(settings: T, values: Mapping[str, Any], section: str) -> T:
             changes[key] = _changed(getattr(settings, key), value, f"{name}.")
         else:
             changes[key] = _checked(value, kinds[key], name)
-            _check_range(changes[key], name)
+            if isinstance(changes[key], dict) and isinstance(old := getattr(settings, key), dict):
+                changes[key] = {**old, **changes[key]}
+            _check_range(changes[key], name, ranges.get(key))
     return replace(settings, **changes)  # type: ignore[type-var]
 
 
 def _checked(value: Any, kind: Any, name: str) -> Any:
     """The value, if it is of the kind; whole numbers will do for real ones."""
     if get_origin(kind) is Union:
-        number, word = get_args(kind)
-        if value in get_args(word):
+        other, word = get_args(kind)
+        if isinstance(value, str) and value in get_args(word):
             return value
-        if type(value) in (int, float):
-            return number(value)
-        wanted = f"a number or {', '.join(get_args(word))}"
+        if other is float and type(value) in (int, float):
+            return float(value)
+        if other is not float and isinstance(value, dict):
+            return {key: _checked(inner, float, f"{name}.{key}") for key, inner in value.items()}
+        wanted = f"{'a number' if other is float else 'a number for each type'} or {', '.join(get_args(word))}"
     elif get_origin(kind) is Literal:
         if value in get_args(kind):
             return value
@@ -249,47 +179,14 @@ def _checked(value: Any, kind: Any, name: str) -> Any:
     raise InputError(f"{name} is {value!r}, and must be {wanted}", hint="correct the value")
 
 
-_AT_LEAST = {
-    "training.epochs": 0,
-    "training.min_steps": 0,
-    "training.batch_size": 1,
-    "training.token_budget": 1,
-    "training.learning_rate": 0,
-    "training.weight_decay": 0,
-    "training.warmup": 0,
-    "training.max_gradient_norm": 0,
-    "training.evaluate_every": 0,
-    "training.average": 0,
-    "training.checkpoint_minutes": 0,
-    "mproto.prototypes": 1,
-    "mproto.alpha": 0,
-    "mproto.denoise_after": 0,
-    "mproto.beta": 0,
-    "mproto.epsilon": 1e-6,
-    "mproto.iterations": 1,
-    "mproto.temperature": 1e-3,
-    "mproto.compactness": 0,
-    "mproto.dropout": 0,
-    "tagger.dropout": 0,
-}
-_AT_MOST = {
-    "training.epochs": 1e6,
-    "training.average": 1,
-    "mproto.alpha": 1,
-    "mproto.denoise_after": 1,
-    "mproto.beta": 1,
-    "mproto.dropout": 0.99,
-    "tagger.dropout": 0.99,
-}
-
-
-def _check_range(value: Any, name: str) -> None:
-    if isinstance(value, str | bool):
+def _check_range(value: Any, name: str, allowed: Range | None) -> None:
+    if allowed is None or isinstance(value, str | bool):
         return
-    least, most = _AT_LEAST.get(name), _AT_MOST.get(name)
-    if (least is not None and not value >= least) or (most is not None and not value <= most):
-        wanted = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise InputError(f"{name} is {value}, and must be {wanted}", hint="correct the value")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _check_range(inner, f"{name}.{key}", allowed)
+    elif value not in allowed:
+        raise InputError(f"{name} is {value}, and must be {allowed}", hint="correct the value")
 
 
 def _all_names() -> list[str]:
@@ -305,4 +202,6 @@ def _toml(value: object) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_toml(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
     return repr(value)

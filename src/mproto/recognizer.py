@@ -40,7 +40,7 @@ class Entity(NamedTuple):
 
     Attributes:
         span: where it is, and its type.
-        score: the mean probability of its words' tags, from 0 to 1.
+        score: the mean of its words' scores, from 0 to 1.
         prototype: the prototype nearest to its first word, such as `Disease-2`, where the model has any.
         margin: how much more similar that is than the nearest prototype of any other class.
     """
@@ -110,13 +110,11 @@ class Recognizer:
         with inference(self.model):
             for batch in (collate([windows[i] for i in indices], encoder.pad_id) for indices in batches):
                 prediction = self.model.predict(batch.to(self.model.device))
-                best = prediction.probabilities.max(-1)
-                columns = [best.indices, best.values, prediction.prototype, prediction.margin]
-                position = 0
-                for window in batch.windows:
-                    rows = slice(position, position := position + len(window.firsts))
-                    found[window.document].fill(window.start, [c if c is None else c[rows].tolist() for c in columns])
-        names = prototype_names(self.model)
+                for window, rows in batch.own_words:
+                    found[window.document].fill(
+                        window.start, [c if c is None else c[rows].tolist() for c in prediction]
+                    )
+        names = self.model.prototype_names
         return [self._read(document, words, names) for document, words in zip(documents, found, strict=True)]
 
     def _read(self, document: Document, words: _Words, names: Sequence[str]) -> list[Entity]:
@@ -124,7 +122,7 @@ class Recognizer:
         starts, ends = document.edges
         entities = []
         for start, end, label in spans:
-            score = sum(words.probabilities[start:end]) / (end - start)
+            score = sum(words.scores[start:end]) / (end - start)
             nearest = (names[words.prototypes[start]], words.margins[start]) if names else (None, None)
             entities.append(Entity(Span(starts[start], ends[end - 1], label), score, *nearest))
         return entities
@@ -163,7 +161,10 @@ class Recognizer:
             config = Config().with_values(description["settings"])
             encoder = Encoder.from_files(description["encoder"]["config"], folder, description["encoder"]["name"])
             model = get_method(config.method).build(encoder, description["labels"], config)
-            model.load_state_dict(_load_weights(folder / "model.safetensors"))
+            weights = _load_weights(folder / "model.safetensors")
+            if weights.keys() != model.state_dict().keys():
+                raise ValueError(f"its weights are not those of the method {config.method}, which config.json names")
+            model.load_state_dict(weights)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise InputError(f"is not a whole model: {error}", path=folder, hint="train or copy it again") from None
         return cls(model.eval(), config, description.get("card"))
@@ -174,32 +175,20 @@ class _Words:
 
     def __init__(self, count: int) -> None:
         self.tags = [0] * count
-        self.probabilities = [0.0] * count
+        self.scores = [0.0] * count
         self.prototypes: list[int] = []
         self.margins: list[float] = []
 
     def fill(self, start: int, columns: Sequence[list[Any] | None]) -> None:
-        tags, probabilities, prototypes, margins = columns
+        tags, scores, prototypes, margins = columns
         assert tags is not None
-        assert probabilities is not None
+        assert scores is not None
         place = slice(start, start + len(tags))
-        self.tags[place], self.probabilities[place] = tags, probabilities
+        self.tags[place], self.scores[place] = tags, scores
         if prototypes is not None and margins is not None:
             self.prototypes = self.prototypes or [0] * len(self.tags)
             self.margins = self.margins or [0.0] * len(self.tags)
             self.prototypes[place], self.margins[place] = prototypes, margins
-
-
-def prototype_names(model: Model) -> list[str]:
-    """`O-1`, `O-2`, …, `Disease-1`, … for each row of the bank; nothing for models without one."""
-    class_of: Tensor | None = getattr(getattr(model, "bank", None), "class_of", None)
-    if class_of is None:
-        return []
-    names, seen = [], [0] * (len(model.labels) + 1)
-    for number in class_of.tolist():
-        seen[number] += 1
-        names.append(f"{('O', *model.labels)[number]}-{seen[number]}")
-    return names
 
 
 @contextmanager

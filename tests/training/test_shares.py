@@ -18,7 +18,7 @@ from mproto.models.registry import get_method
 from mproto.training.data import Data
 from mproto.training.held_out import HeldOut
 from mproto.training.rehearsal import Rehearsal
-from mproto.training.shares import estimate_shares, mixture_share
+from mproto.training.shares import estimate_shares, mixture_share, shares_of
 from mproto.training.terms import HIDDEN_SHARE, hide_terms, term, without
 from runs import labelled, small_config
 
@@ -60,13 +60,16 @@ def test_shares_of_types() -> None:
     o, a, b = [0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]
     mixed = torch.cat([log_probabilities([o], 900), log_probabilities([a], 70), log_probabilities([b], 30)])
     hidden = torch.cat([log_probabilities([a], 60), log_probabilities([b], 60)])
-    shares = estimate_shares(mixed, hidden, torch.tensor([1] * 60 + [2] * 60), ("A", "B"))
-    assert shares.entities == pytest.approx(0.1)
-    assert shares.types == pytest.approx({"A": 0.07, "B": 0.03})
-    assert estimate_shares(mixed, hidden[:60], torch.tensor([1] * 60), ("A", "B")).types == {
-        "A": shares.entities,
-        "B": 0,
-    }
+    entities, types = estimate_shares(mixed, hidden, torch.tensor([1] * 60 + [2] * 60), ("A", "B"))
+    assert entities == pytest.approx(0.1)
+    assert types == pytest.approx({"A": 0.07, "B": 0.03})
+    assert estimate_shares(mixed, hidden[:60], torch.tensor([1] * 60), ("A", "B"))[1] == {"A": entities, "B": 0}
+
+
+def test_priors_are_shares_of_all_words() -> None:
+    """1,000 words: 850 O, of which 2 % and 4 % are entities; 100 and 50 labelled."""
+    shares = shares_of(0.06, {"A": 0.02, "B": 0.04}, [850, 100, 50])
+    assert shares.priors == pytest.approx({"A": 0.117, "B": 0.084})
 
 
 def corpus(count: int) -> list[Document]:

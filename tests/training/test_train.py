@@ -18,7 +18,8 @@ from mproto.models.base import Model, Step
 from mproto.models.mproto import MProtoModel
 from mproto.training import run
 from mproto.training.data import Data
-from mproto.training.loop import Loop, rate_at
+from mproto.training.loop import Loop
+from mproto.training.schedule import rate_at
 from mproto.training.selection import Best
 from runs import labelled, small_config, small_model
 

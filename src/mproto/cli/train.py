@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--train", required=True, metavar="FILE", type=Path, help="the documents to learn from")
     parser.add_argument("--dev", metavar="FILE", type=Path, help="labelled documents that pick the best checkpoint")
     parser.add_argument("--output", required=True, metavar="DIR", type=Path, help="a new folder for the run")
-    parser.add_argument("--method", metavar="NAME", help="mproto (default) or tagger")
+    parser.add_argument("--method", metavar="NAME", help="mproto (default), or a baseline: see docs/baselines.md")
     parser.add_argument("--preset", default="default", help="default, or paper for the settings of the paper")
     parser.add_argument("--encoder", metavar="NAME", help="see mproto encoders (default: the embedded one)")
     parser.add_argument("--config", metavar="FILE", type=Path, help="a TOML file of settings")

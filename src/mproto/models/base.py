@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch import nn
 
@@ -12,7 +12,7 @@ from mproto.models.group import ALONE, Group
 from mproto.text.tagging import OUTSIDE, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import torch
     from torch import Tensor
@@ -40,18 +40,64 @@ class Step:
     finish: Callable[[], None] = lambda: None
 
 
+class Stage(NamedTuple):
+    """A part of training, with an optimiser and a schedule of its own.
+
+    Attributes:
+        share: of all steps. Where the shares of a model add up to less than 1, its training is so much shorter.
+        counts: whether weights of this stage may be the ones that are kept.
+    """
+
+    share: float
+    counts: bool = True
+
+
 class Prediction(NamedTuple):
     """What a model says about the W words of a batch.
 
     Attributes:
-        probabilities: (W, T) of each tag.
+        tags: (W,) long.
+        scores: (W,) from 0 to 1, how sure each is.
         prototype: (W,) long, the nearest prototype, where the model has any.
         margin: (W,) how much more similar it is than the nearest prototype of any other class.
     """
 
-    probabilities: Tensor
+    tags: Tensor
+    scores: Tensor
     prototype: Tensor | None = None
     margin: Tensor | None = None
+
+
+class Decisions(NamedTuple):
+    """How likely each answer is to the questions that a model asks about a batch; with a graph.
+
+    Attributes:
+        answers: (N, C) log-probabilities, one tensor for each kind of question. Most models have one kind, the tag of
+            each word: (W, T).
+        about: what the questions are about, where that depends on the model's own answers.
+    """
+
+    answers: tuple[Tensor, ...]
+    about: Any = None
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How much is unlabelled, as estimated without human labels.
+
+    Attributes:
+        entities: the share of the words labelled O that are entities after all.
+        types: that of each type.
+        priors: the share of all words, labelled or not, that are entities of each type.
+    """
+
+    entities: float
+    types: Mapping[str, float]
+    priors: Mapping[str, float]
+
+
+UNKNOWN_SHARE = 0.05
+"""`Shares.entities` where there is nothing to estimate it from."""
 
 
 class Model(nn.Module, ABC):
@@ -63,9 +109,11 @@ class Model(nn.Module, ABC):
         scheme: of the tags.
         tags: `O`, then those of the types.
         group: the processes that train it.
+        stage: the one that training is in; the loop sets it.
     """
 
     group: Group = ALONE
+    stage: int = 0
 
     def __init__(self, encoder: Encoder, labels: Iterable[str], scheme: OutputScheme = "io") -> None:
         super().__init__()
@@ -88,8 +136,23 @@ class Model(nn.Module, ABC):
         """The share of training with some terms hidden, after which the model is told how much is unlabelled."""
         return 0.0
 
-    def learn_unlabelled(self, share: float) -> None:
-        """Be told which share of the words labelled O are entities."""
+    def learn_unlabelled(self, shares: Shares) -> None:
+        """Be told how much is unlabelled."""
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The parts of training; one, for most models."""
+        return (Stage(1.0),)
+
+    def begin(self, batches: Iterable[Batch]) -> None:
+        """What comes before the first step of every stage but the first. All labelled batches are there to look at."""
+
+    def working_state(self) -> dict[str, Tensor]:
+        """What training has to remember between steps beyond the weights, and the trained model does not need."""
+        return {}
+
+    def restore_working_state(self, tensors: Mapping[str, Tensor]) -> None:
+        """Go on from what `working_state` gave."""
 
     @property
     def class_of_tag(self) -> list[int]:
@@ -110,8 +173,22 @@ class Model(nn.Module, ABC):
         return next(self.parameters()).device
 
     @abstractmethod
+    def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:
+        """What the model makes of a batch, in evaluation or in training mode. Changes nothing.
+
+        Args:
+            batch: labels are not looked at.
+            like: answer the questions that these answer.
+        """
+
+    @abstractmethod
     def predict(self, batch: Batch) -> Prediction:
         """Tags of the batch's words. Changes nothing."""
+
+    @property
+    def prototype_names(self) -> tuple[str, ...]:
+        """What each prototype is called, where the model has any."""
+        return ()
 
     def tag_numbers(self, document: Document) -> list[int]:
         """The tag of each word of a labelled document.

@@ -11,7 +11,7 @@ import torch
 from mproto.models.windows import Window, make_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from torch import Tensor
 
@@ -51,12 +51,24 @@ class Batch:
             labels=None if self.labels is None else self.labels.to(device),
         )
 
+    @property
+    def own_words(self) -> Iterator[tuple[Window, slice]]:
+        """The windows, and which of the W words are each one's own."""
+        position = 0
+        for window in self.windows:
+            yield window, slice(position, position := position + len(window.firsts))
+
 
 def without_words(batch: Batch) -> Batch:
-    """The same windows, none of whose words count."""
+    """The same input, none of whose words count."""
     none = slice(0, 0)
-    labels = None if batch.labels is None else batch.labels[none]
-    return replace(batch, rows=batch.rows[none], columns=batch.columns[none], labels=labels)
+    return replace(
+        batch,
+        rows=batch.rows[none],
+        columns=batch.columns[none],
+        windows=tuple(replace(window, firsts=[]) for window in batch.windows),
+        labels=None if batch.labels is None else batch.labels[none],
+    )
 
 
 def collate(windows: Sequence[Window], pad_id: int, labels: Sequence[Sequence[int]] | None = None) -> Batch:

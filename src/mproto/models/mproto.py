@@ -12,24 +12,26 @@ from mproto.errors import InputError
 from mproto.method.assignment import Transport, assign
 from mproto.method.losses import class_cross_entropy, compactness, prototype_cross_entropy
 from mproto.method.prototypes import OTHER, PrototypeBank
-from mproto.models.base import Model, Prediction, Step
+from mproto.models.base import UNKNOWN_SHARE, Decisions, Model, Prediction, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from torch import Tensor
 
-    from mproto.config import Config, MProto
+    from mproto.config import Config
     from mproto.method.assignment import Assignment
+    from mproto.models.base import Shares
     from mproto.models.batch import Batch
     from mproto.models.encoder import Encoder
+    from mproto.settings import MProto
 
 SCORE_TEMPERATURE = 0.05
 """Turns similarities into probabilities of classes for users. It changes no decision."""
 
 
-UNKNOWN_BETA, LEAST_BETA = 0.95, 0.5
-"""β where it is to be estimated and there is nothing to estimate it from; and the least that an estimate may make it."""
+LEAST_BETA = 0.5
+"""The least that an estimate may make β."""
 
 
 class MProtoModel(Model):
@@ -43,7 +45,7 @@ class MProtoModel(Model):
         self.log_temperature = nn.Parameter(
             torch.tensor(log(settings.temperature)), requires_grad=settings.learn_temperature
         )
-        beta = UNKNOWN_BETA if settings.beta == "auto" else settings.beta
+        beta = 1 - UNKNOWN_SHARE if settings.beta == "auto" else settings.beta
         self.beta: Tensor
         self.register_buffer("beta", torch.tensor(beta, dtype=torch.float64))
         self.transport = Transport(settings.solver, settings.epsilon, settings.iterations)
@@ -62,8 +64,14 @@ class MProtoModel(Model):
     def rehearsal_share(self) -> float:
         return self.settings.denoise_after if self.settings.denoise and self.settings.beta == "auto" else 0.0
 
-    def learn_unlabelled(self, share: float) -> None:
-        self.beta.fill_(max(1 - share, LEAST_BETA))
+    def learn_unlabelled(self, shares: Shares) -> None:
+        self.beta.fill_(max(1 - shares.entities, LEAST_BETA))
+
+    @property
+    def prototype_names(self) -> tuple[str, ...]:
+        """`O-1`, `O-2`, …, `Disease-1`, … for each row of the bank."""
+        classes = zip(("O", *self.labels), self.bank.sizes, strict=True)
+        return tuple(f"{name}-{number}" for name, size in classes for number in range(1, size + 1))
 
     @torch.no_grad()
     def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
@@ -126,12 +134,17 @@ class MProtoModel(Model):
             total=self.group.sum,
         )
 
+    def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:  # noqa: ARG002
+        by_class = self.bank.class_similarity(self.bank.similarity(self.dropout(self.encoder(batch))))
+        return Decisions(((by_class / SCORE_TEMPERATURE).log_softmax(-1),))
+
     @torch.no_grad()
     def predict(self, batch: Batch) -> Prediction:
         similarity = self.bank.similarity(self.encoder(batch))
         by_class = self.bank.class_similarity(similarity)
         best, second = by_class.topk(2, -1).values.unbind(-1)
-        return Prediction(torch.softmax(by_class / SCORE_TEMPERATURE, -1), similarity.argmax(-1), best - second)
+        sure = torch.softmax(by_class / SCORE_TEMPERATURE, -1).max(-1)
+        return Prediction(sure.indices, sure.values, similarity.argmax(-1), best - second)
 
 
 def _kept(labels: Tensor, assignment: Assignment) -> float:

@@ -6,13 +6,31 @@ import difflib
 from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
+from mproto.models.autoner import AutoNERModel
+from mproto.models.conf_mpu import ConfMPUModel
+from mproto.models.early_stopping import EarlyStoppingModel
 from mproto.models.mproto import MProtoModel
+from mproto.models.negative_sampling import NegativeSamplingModel
+from mproto.models.positive_unlabelled import MPNModel, MPUModel
+from mproto.models.self_training import SelfTrainingModel
+from mproto.models.span_sampling import SpanSamplingModel
 from mproto.models.tagger import TaggerModel
 
 if TYPE_CHECKING:
     from mproto.models.base import Model
 
-METHODS: dict[str, type[Model]] = {"mproto": MProtoModel, "tagger": TaggerModel}
+METHODS: dict[str, type[Model]] = {
+    "mproto": MProtoModel,
+    "tagger": TaggerModel,
+    "early-stopping": EarlyStoppingModel,
+    "negative-sampling": NegativeSamplingModel,
+    "negative-sampling-span": SpanSamplingModel,
+    "mpn": MPNModel,
+    "mpu": MPUModel,
+    "conf-mpu": ConfMPUModel,
+    "autoner": AutoNERModel,
+    "self-training": SelfTrainingModel,
+}
 
 
 def get_method(name: str) -> type[Model]:

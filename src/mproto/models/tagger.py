@@ -8,10 +8,12 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from mproto.models.base import Model, Prediction, Step
+from mproto.models.base import Decisions, Model, Prediction, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from torch import Tensor
 
     from mproto.config import Config
     from mproto.models.batch import Batch
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TaggerModel(Model):
-    """Cross-entropy over BIO (or IO) tags."""
+    """Cross-entropy over BIO (or IO) tags. Several baselines are this one with another loss."""
 
     def __init__(self, encoder: Encoder, labels: Iterable[str], scheme: OutputScheme, dropout: float) -> None:
         super().__init__(encoder, labels, scheme)
@@ -28,15 +30,23 @@ class TaggerModel(Model):
         self.head = nn.Linear(encoder.hidden_size, len(self.tags))
 
     @classmethod
-    def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> TaggerModel:
+    def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> Model:
         return cls(encoder, labels, config.tagger.scheme, config.tagger.dropout)
+
+    def logits(self, batch: Batch) -> Tensor:
+        """(W, T), for words and tags."""
+        found: Tensor = self.head(self.dropout(self.encoder(batch)))
+        return found
 
     def step(self, batch: Batch, progress: float) -> Step:  # noqa: ARG002
         assert batch.labels is not None
-        logits = self.head(self.dropout(self.encoder(batch)))
-        loss = cross_entropy(logits, batch.labels, reduction="sum") / max(len(batch.labels), 1)
+        loss = cross_entropy(self.logits(batch), batch.labels, reduction="sum") / max(len(batch.labels), 1)
         return Step(loss, len(batch.labels))
+
+    def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:  # noqa: ARG002
+        return Decisions((self.logits(batch).log_softmax(-1),))
 
     @torch.no_grad()
     def predict(self, batch: Batch) -> Prediction:
-        return Prediction(torch.softmax(self.head(self.encoder(batch)), -1))
+        best = self.logits(batch).softmax(-1).max(-1)
+        return Prediction(best.indices, best.values)

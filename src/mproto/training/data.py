@@ -14,8 +14,8 @@ from mproto.models.batch import Batch, Window, collate, make_windows, plan
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mproto.config import Training
     from mproto.models.base import Model
+    from mproto.settings import Training
     from mproto.text.document import Document
 
 LOOKED_AT = 512

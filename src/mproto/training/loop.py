@@ -13,6 +13,7 @@ import torch
 from mproto.errors import MprotoError
 from mproto.models.batch import without_words
 from mproto.training.distributed import share_gradients
+from mproto.training.schedule import Schedule
 
 if sys.platform != "win32":
     import resource
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from mproto.config import Training
     from mproto.models.base import Model, Step
     from mproto.models.batch import Batch
+    from mproto.settings import Training
     from mproto.training.data import Data
     from mproto.training.rehearsal import Rehearsal
     from mproto.training.selection import Selection
@@ -100,16 +101,13 @@ class Loop:
         )
         self._shared = share_gradients(model, self.group)
         self.parameters = {name: value for name, value in model.named_parameters() if value.requires_grad}
-        self.optimiser = torch.optim.AdamW(
-            self.parameters.values(),
-            lr=settings.learning_rate,
-            weight_decay=settings.weight_decay,
-            fused=True,  # unfused, the optimiser takes a third of a step of a small encoder on a CPU
-        )
+        self.optimiser = self._new_optimiser()
         self.per_epoch = len(data.batches(self._planning, torch.Generator().manual_seed(settings.seed)))
-        self.steps = max(math.ceil(settings.epochs * self.per_epoch), settings.min_steps, 1)
+        steps = max(math.ceil(settings.epochs * self.per_epoch), settings.min_steps, 1)
+        self._schedule = Schedule(model.stages, steps, settings.warmup)
+        self.steps = self._schedule.steps
         self._rehearsal, self._measure = rehearsal, measure
-        self._rehearsal_steps = rehearsal.steps(self.steps) if rehearsal else 0
+        self._rehearsal_steps = rehearsal.steps(steps) if rehearsal else 0
         self.step = 0
         self._generator = torch.Generator().manual_seed(settings.seed)
         self._epoch = _Epoch(self._generator.get_state(), [], 0)
@@ -119,6 +117,14 @@ class Loop:
         self.model.eval()
         batches = (batch.to(self.model.device) for batch in self._labelled.sample(self._planning, self._generator))
         self.model.start(batches, self._generator)
+
+    def _new_optimiser(self) -> torch.optim.AdamW:
+        return torch.optim.AdamW(
+            self.parameters.values(),
+            lr=self.settings.learning_rate,
+            weight_decay=self.settings.weight_decay,
+            fused=True,  # unfused, the optimiser takes a third of a step of a small encoder on a CPU
+        )
 
     def run(self) -> Iterator[Progress]:
         """Train to the end. Then the model has the weights that the selection chose.
@@ -133,15 +139,16 @@ class Loop:
             estimates = {}
             if self._rehearsal and self.step == self._rehearsal_steps:
                 estimates = self._rehearsal.finish(self.model)
+            self._enter_stage()
             batch = self._own_part(self._next()).to(self.model.device)
-            rate = self.settings.learning_rate * self._rate()
+            rate = self.settings.learning_rate * self._schedule.rate(self.step)
             loss, logs, words = self._move(batch, rate)
             logs |= estimates
             self.step += 1
             seconds = time.perf_counter() - begin
             score, best = None, False
             self.selection.after_step(self.model, self.step, self.steps)
-            if self.step % every == 0 or self.step == self.steps:
+            if self.step == self.steps or (self.step % every == 0 and self._schedule.counts(self.step)):
                 score, best = self.selection.evaluate(self.model)
                 logs |= self._measure()
             epoch = self.step / self.per_epoch
@@ -180,9 +187,15 @@ class Loop:
         """What is learnt from at this step."""
         return self._rehearsal.data if self._rehearsal and self.step < self._rehearsal_steps else self.data
 
-    def _rate(self) -> float:
-        warmup = self.settings.warmup if self.settings.warmup >= 1 else self.settings.warmup * self.steps
-        return rate_at(self.step, warmup, self.steps)
+    def _enter_stage(self) -> None:
+        """Let the model know which stage it is in; what a stage begins with comes before its first step."""
+        self.model.stage = self._schedule.stage_of(self.step)
+        if self._schedule.begins(self.step):
+            self.model.eval()
+            everything = self.data.in_order(range(len(self.data.windows)), self.settings)
+            self.model.begin(self.data.batch(indices).to(self.model.device) for indices in everything)
+            self.model.train()
+            self.optimiser = self._new_optimiser()
 
     def _next(self) -> list[int]:
         """The windows of the next batch; a new epoch is drawn when one ends."""
@@ -201,6 +214,7 @@ class Loop:
         for name, parameter in self.parameters.items():
             for key, value in self.optimiser.state.get(parameter, {}).items():
                 tensors[f"optimiser.{key}.{name}"] = value
+        tensors |= {f"working.{name}": value for name, value in self.model.working_state().items()}
         tensors |= {f"selection.{name}": value for name, value in self.selection.tensors().items()}
         for name, value in _random_states(self.model.device).items():
             tensors[f"random.{name}"], _ = self.group.gather(value.unsqueeze(0))
@@ -212,6 +226,7 @@ class Loop:
         """Go on from a state of a run with the same model, data and settings."""
         groups = _by_prefix(state.tensors)
         self.model.load_state_dict(groups["model"])
+        self.model.restore_working_state(groups.get("working", {}))
         moments = _by_prefix(groups["optimiser"])
         self.optimiser.load_state_dict(
             {
@@ -267,10 +282,3 @@ def _by_prefix(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
         prefix, _, rest = name.partition(".")
         groups.setdefault(prefix, {})[rest] = value
     return groups
-
-
-def rate_at(step: int, warmup: float, steps: int) -> float:
-    """The share of the learning rate at a step, counted from 0: rising to 1, then falling to 0, both linearly."""
-    if step < warmup:
-        return (step + 1) / (warmup + 1)
-    return max(0.0, (steps - step) / max(steps - warmup, 1.0))

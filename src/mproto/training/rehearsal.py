@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from mproto.models.base import UNKNOWN_SHARE
 from mproto.recognizer import inference
-from mproto.training.shares import estimate_shares
+from mproto.training.schedule import steps_within
+from mproto.training.shares import estimate_shares, shares_of
 from mproto.training.terms import hide_terms, without
 
 if TYPE_CHECKING:
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from mproto.config import Training
     from mproto.models.base import Model
+    from mproto.settings import Training
     from mproto.text.document import Document
     from mproto.training.data import Data
 
@@ -43,21 +45,34 @@ class Rehearsal:
         self._share, self._settings = model.rehearsal_share, settings
 
     def steps(self, steps: int) -> int:
-        """How many of all steps it lasts: those that begin before its share of training is over."""
-        return sum(step / steps < self._share for step in range(steps))
+        """How many of all steps it lasts."""
+        return steps_within(self._share, steps)
 
     def finish(self, model: Model) -> dict[str, float]:
-        """Estimate what is unlabelled, tell the model, and say it; with too few hidden words to go by, nothing."""
+        """Estimate what is unlabelled, tell the model, and say it; with too few hidden words to go by, it is told a guess."""
         generator = torch.Generator().manual_seed(self._settings.seed)
         order = torch.randperm(len(self.full.windows), generator=generator).tolist()
         with_hidden = [i for i in order if self.full.own_tags(i) != self.data.own_tags(i)]
         mixed, _ = self._look(model, order[:LOOKED_AT], hidden=False)
         hidden, classes = self._look(model, with_hidden[:LOOKED_AT], hidden=True)
+        counts = self._count(model)
         if len(hidden) < FEWEST or not len(mixed):
+            labelled = max(sum(counts[1:]), 1)
+            guess = {label: UNKNOWN_SHARE * counts[i] / labelled for i, label in enumerate(model.labels, 1)}
+            model.learn_unlabelled(shares_of(UNKNOWN_SHARE, guess, counts))
             return {}
-        shares = estimate_shares(mixed, hidden, classes, model.labels)
-        model.learn_unlabelled(shares.entities)
-        return {"share": shares.entities} | {f"share.{label}": share for label, share in shares.types.items()}
+        entities, types = estimate_shares(mixed, hidden, classes, model.labels)
+        model.learn_unlabelled(shares_of(entities, types, counts))
+        return {"share": entities} | {f"share.{label}": share for label, share in types.items()}
+
+    def _count(self, model: Model) -> list[int]:
+        """The words of each class, O first, as they are labelled."""
+        counts = [0] * (len(model.labels) + 1)
+        class_of = model.class_of_tag
+        for tags in self.full.tags:
+            for tag in tags:
+                counts[class_of[tag]] += 1
+        return counts
 
     def _look(self, model: Model, chosen: Sequence[int], *, hidden: bool) -> tuple[Tensor, Tensor]:
         """Log-probabilities of classes, and classes: of words without a label, or of words whose label was hidden."""
@@ -70,7 +85,7 @@ class Rehearsal:
                 true = self.full.batch(indices).labels
                 assert batch.labels is not None
                 assert true is not None
-                by_tag = model.predict(batch.to(model.device)).probabilities.cpu()
+                by_tag = model.decide(batch.to(model.device)).answers[0].exp().cpu()
                 by_class = by_tag.new_zeros(len(by_tag), len(model.labels) + 1).index_add_(1, class_of, by_tag)
                 wanted = (batch.labels != true) if hidden else (true == 0)
                 found.append(by_class[wanted].log())

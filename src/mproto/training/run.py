@@ -29,8 +29,8 @@ from mproto.training.selection import Average, Best
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mproto.config import Training
     from mproto.models.group import Group
+    from mproto.settings import Training
     from mproto.text.document import Document
     from mproto.training.loop import Progress, State
     from mproto.training.selection import Selection

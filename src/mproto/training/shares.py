@@ -9,32 +9,20 @@ estimate: best bin estimation (Garg et al., *Mixture Proportion Estimation and P
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log, sqrt
 from typing import TYPE_CHECKING
 
 import torch
 
+from mproto.models.base import Shares
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor
 
 CONFIDENCE, MARGIN = 0.1, 0.01
 """δ and γ of the paper on best bin estimation."""
-
-
-@dataclass(frozen=True)
-class Shares:
-    """Shares of the words without a label.
-
-    Attributes:
-        entities: those that are entities after all.
-        types: those that are entities of each type.
-    """
-
-    entities: float
-    types: Mapping[str, float]
 
 
 def mixture_share(mixed: Tensor, positive: Tensor) -> float:
@@ -53,8 +41,10 @@ def mixture_share(mixed: Tensor, positive: Tensor) -> float:
     return min(1.0, (above_mixed[best] / above_positive[best]).item())
 
 
-def estimate_shares(mixed: Tensor, hidden: Tensor, classes: Tensor, labels: tuple[str, ...]) -> Shares:
-    """The shares, from what a model says of words.
+def estimate_shares(
+    mixed: Tensor, hidden: Tensor, classes: Tensor, labels: tuple[str, ...]
+) -> tuple[float, dict[str, float]]:
+    """The share of the words without a label that are entities, and of each type; from what a model says of words.
 
     Args:
         mixed: (n, K) log-probabilities of the classes, O first, for words without a label.
@@ -68,4 +58,11 @@ def estimate_shares(mixed: Tensor, hidden: Tensor, classes: Tensor, labels: tupl
         for i, label in enumerate(labels, 1)
     }
     total = sum(types.values())  # each is a bound that words of the other types may raise
-    return Shares(entities, {label: entities * share / total if total else 0.0 for label, share in types.items()})
+    return entities, {label: entities * share / total if total else 0.0 for label, share in types.items()}
+
+
+def shares_of(entities: float, types: Mapping[str, float], counts: Sequence[int]) -> Shares:
+    """The shares of the words without a label, and with the number of words of each label, O first, those of all words."""
+    words = sum(counts)
+    priors = {label: (counts[number] + types[label] * counts[0]) / words for number, label in enumerate(types, 1)}
+    return Shares(entities, types, priors)
