@@ -25,11 +25,9 @@ class Schedule:
 
     def __init__(self, stages: Sequence[Stage], steps: int, warmup: float) -> None:
         self._stages, self._warmup = stages, warmup
-        ends = accumulate(stage.share for stage in stages)
-        self._starts = [
-            0,
-            *(max(number, steps_within(end, steps)) for number, end in enumerate(ends, 1)),
-        ]  # a step each
+        self._starts = [0]
+        for end in accumulate(stage.share for stage in stages):
+            self._starts.append(max(steps_within(end, steps), self._starts[-1] + 1))  # at least a step each
         self.steps = self._starts[-1]
 
     def stage_of(self, step: int) -> int:
