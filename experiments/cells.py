@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mproto import Document, read_documents, score, train
+from mproto.training.folder import read_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
     from mproto.config import Config
     from mproto.training.loop import Progress
 
-DATA = Path(os.environ.get("MPROTO_DATA", Path(__file__).parent / "../../shared/data")) / "datasets"
+_ROOT = Path(os.environ.get("MPROTO_DATA", Path(__file__).parent / "../../shared/data"))
+DATA, DICTIONARIES = _ROOT / "datasets", _ROOT / "dictionaries"
 RESULTS = Path(__file__).parent / "results"
+RUNS = Path(__file__).parent / "runs"
+"""Where unfinished cells keep their checkpoints."""
 SHOWN_EVERY = 25
 Cell = dict[str, Any]
 
@@ -43,6 +48,39 @@ def once(name: str, work: Callable[[], Cell]) -> Cell:
         partial.rename(path)
     found: Cell = json.loads(path.read_text())
     return found
+
+
+def load(name: str) -> Cell | None:
+    """The result of a piece of work, if it is done."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def train_in_folder(
+    name: str, corpus: list[Document], dev: list[Document] | None, test: list[Document], config: Config
+) -> Cell:
+    """Train, going on from where an interrupted run was, and score the model on test."""
+    folder = RUNS / name.replace(" ", "-")
+
+    def show(progress: Progress) -> None:
+        if progress.step % SHOWN_EVERY == 0:
+            print(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.logs}", flush=True)
+
+    recognizer = train(corpus, dev=dev, config=config, output=folder, resume=True, on_progress=show)
+    history = read_history(folder)
+    bare = [document.bare() for document in test]
+    scores = score(zip(test, recognizer.predict(bare), strict=True))
+    shutil.rmtree(folder)
+    settings = json.loads(json.dumps(config.as_dict()).replace(str(_ROOT), "MPROTO_DATA"))
+    return {
+        "cell": name,
+        "seed": config.training.seed,
+        "seconds": round(sum(progress.seconds for progress in history), 1),
+        "steps": len(history),
+        "kept_step": max(progress.step for progress in history if progress.best),
+        "test": scores.as_dict(),
+        "config": settings,
+    }
 
 
 def train_and_score(name: str, data: str, config: Config, split: str) -> Cell:

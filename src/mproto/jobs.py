@@ -139,9 +139,10 @@ def evaluate_file(
 ) -> Scores:
     """The scores of a model on labelled documents; human labels count where there are distant ones too."""
     scorer = Scorer(terms)
-    gold, bare = tee(_gold(_read(source, read_format, options)))
+    gold, again = tee(_gold(_read(source, read_format, options)))
+    predicted = recognizer.predict((document.bare() for document in again), batch_size=batch_size)
     found = any_gold = False
-    for right, guess in zip(gold, recognizer.predict(map(_bare, bare), batch_size=batch_size), strict=True):
+    for right, guess in zip(gold, predicted, strict=True):
         found, any_gold = True, any_gold or bool(right.spans)
         scorer.add(right.text, right.spans, guess.spans)
     if not found or not any_gold:
@@ -181,7 +182,3 @@ def _read(source: Source, format: str | None, options: Options) -> Iterator[Docu
 def _gold(documents: Iterable[Document]) -> Iterator[Document]:
     for document in documents:
         yield document if document.gold is None else document.with_spans(document.gold, None)
-
-
-def _bare(document: Document) -> Document:
-    return document.with_spans((), None)

@@ -56,7 +56,10 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path
 
 
-SHORTER = {"demo": ["--no-training"], "train": [argument for setting in SMALL for argument in ("--set", setting)]}
+SHORTER = {
+    "demo": ["--no-training"],
+    "train": [argument for setting in (*SMALL, "mproto.start=random") for argument in ("--set", setting)],
+}
 """What makes the examples of slow commands quick; the rest of each is run as it stands."""
 
 

@@ -149,6 +149,19 @@ def test_what_is_said_while_and_after_training(tmp_path: Path, capsys: pytest.Ca
         (["--device", "gpu"], "mproto train: there is no device 'gpu'; choose auto"),
         (["--set", "training.batch_size=0"], "training.batch_size is 0, and must be at least 1"),
         (["--set", "training.selection=gold"], "training.selection is gold, and there are no development data"),
+        (["--method", "mpus"], "there is no method 'mpus'; did you mean mpu?"),
+        (["--method", "dictionary"], "there is no method 'dictionary'; it needs no training: mproto annotate"),
+        (
+            ["--method", "mpu", "--set", "positive_unlabelled.priors={Chemical = 0.5, Disease = 0.75}"],
+            "positive_unlabelled.priors add up to 1.25, and must stay below 1; a prior is the share of all words",
+        ),
+        (["--method", "mpu", "--set", "positive_unlabelled.priors.Gene=0.1"], "has no value for Chemical, Disease"),
+        (["--set", "positive_unlabelled.eta=1"], "positive_unlabelled.eta is 1.0, and must be above 0 and below 1"),
+        (
+            ["--method", "autoner", "--set", "autoner.phrases=full.txt"],
+            "autoner.phrases cannot be read: full.txt: no such",
+        ),
+        (["--method", "self-training", "--set", "self_training.on=mpruto"], "no method 'mpruto'; did you mean mproto?"),
     ],
 )
 def test_calls_that_cannot_be(

@@ -90,6 +90,14 @@ def test_a_run_goes_on_from_every_step(name: str, folder: str) -> None:
             assert torch.equal(value, other.model.state_dict()[key]), (state.values["step"], key)
 
 
+def test_every_stage_has_an_optimiser_of_its_own(folder: str) -> None:
+    model = build("self-training", folder)
+    loop = Loop(model, Data.of(labelled(), model), config_of("self-training", folder).training, Average(0))
+    loop.start()
+    moves = [int(next(iter(loop.optimiser.state.values()))["step"]) for _ in loop.run()]
+    assert moves == [1, 2, 3, 1, 2, 3]
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_a_batch_without_words_costs_nothing(name: str, folder: str) -> None:
     """Such as a process of several may get at the end of an epoch."""

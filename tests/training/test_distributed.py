@@ -30,6 +30,9 @@ SETTINGS = [
     f"training.min_steps={STEPS}",
     "training.learning_rate=5e-4",
     "mproto.dropout=0",
+    "tagger.dropout=0",
+    "self_training.confidence=0.5",
+    "positive_unlabelled.priors={Chemical = 0.1, Disease = 0.1}",
 ]
 
 
@@ -73,12 +76,22 @@ def command(corpus: Path, output: Path, processes: int, *further: str) -> list[s
     return list(map(str, call))
 
 
-def test_two_processes_train_the_model_of_one(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "method",
+    [
+        "mproto",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("tagger", "mpu", "conf-mpu", "autoner", "self-training")
+        ),
+    ],
+)
+def test_two_processes_train_the_model_of_one(method: str, corpus: Path, tmp_path: Path) -> None:
     """Prototypes and weights are also compared between the processes, at every step, since `MPROTO_DEBUG` is set."""
     models, reports = [], []
     for processes, size in ((1, 14), (2, 7)):
         output = tmp_path / str(processes)
-        done = run(corpus, output, processes, f"training.batch_size={size}")
+        done = run(corpus, output, processes, f"training.batch_size={size}", f"method={method}")
         assert done.returncode == 0, done.stderr
         models.append(load_file(output / "best" / "model.safetensors"))
         reports.append(json.loads(done.stdout))  # one of them speaks

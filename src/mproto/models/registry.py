@@ -32,11 +32,14 @@ METHODS: dict[str, type[Model]] = {
     "self-training": SelfTrainingModel,
 }
 
+LOOKUP = ("dictionary", "match", "lookup")
+
 
 def get_method(name: str) -> type[Model]:
     if name in METHODS:
         return METHODS[name]
     near = difflib.get_close_matches(name, METHODS, 1)
-    raise InputError(
-        f"there is no method {name!r}", hint=f"did you mean {near[0]}?" if near else f"choose from {', '.join(METHODS)}"
-    )
+    hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(METHODS)}"
+    if name in LOOKUP:
+        hint = "it needs no training: mproto annotate looks the terms up, and mproto score compares"
+    raise InputError(f"there is no method {name!r}", hint=hint)

@@ -206,6 +206,10 @@ class Document:
         fields = {**vars(self), "spans": _checked(spans, self.text), "gold": gold}
         return self._trusted({**fields, "_word_spans": None, "_gold_word_spans": None})
 
+    def bare(self) -> Self:
+        """The same document without any label."""
+        return self.with_spans((), None)
+
     def relabelled(self, spans: Iterable[tuple[int, int, str]], *, keep: bool) -> Self:
         """The same document with other spans, in words.
 

@@ -242,7 +242,7 @@ def _selection(
         raise InputError(
             "training.selection is gold, and there are no development data", hint="pass them, or choose last"
         )
-    bare = [document.with_spans((), None) for document in dev]
+    bare = [document.bare() for document in dev]
     return Best(
         _by_one(recognizer, lambda model: score(zip(dev, model.predict(bare), strict=True)).overall.f1)
     ), documents
