@@ -107,7 +107,8 @@ class SelfTrainingModel(Model):
             kept = targets.amax(-1) > self.settings.confidence
             loss = loss + soft_cross_entropy(answers[kept], targets[kept])
             sure, asked = sure + int(kept.sum()), asked + len(kept)
-        return Step(loss / max(sure, 1), sure, {"sure": sure / max(asked, 1)}, self._after)
+        every_sure, every_asked = self.group.sum(torch.tensor([sure, asked])).tolist()
+        return Step(loss / max(sure, 1), sure, {"sure": every_sure / max(every_asked, 1)}, self._after)
 
     def _after(self) -> None:
         self._steps_taught += 1
