@@ -228,3 +228,31 @@ class TestBadInput:
         assert Recognizer.from_pretrained(tmp_path)("Aspirin") is not None
         with pytest.raises(MprotoError, match="no model was kept"):
             train(labelled(), config=config)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory."),
+        MemoryError(),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:118] . DefaultCPUAllocator: can't allocate memory: you tried"),
+    ],
+)
+def test_too_little_memory_is_told_and_says_what_to_do(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Step:
+        raise error
+
+    monkeypatch.setattr(MProtoModel, "step", fail)
+    with pytest.raises(
+        MprotoError, match="not enough memory for step 1 of 6; no model was kept. Try a lower training.batch"
+    ):
+        train(labelled(), config=small_config("mproto.start=random"))
+
+
+def test_other_errors_are_not_mistaken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Step:
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(MProtoModel, "step", fail)
+    with pytest.raises(RuntimeError, match="something else"):
+        train(labelled(), config=small_config("mproto.start=random"))

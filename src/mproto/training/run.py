@@ -19,10 +19,11 @@ from mproto.recognizer import Recognizer
 from mproto.text.scoring import score
 from mproto.training.data import Data, label_set
 from mproto.training.distributed import check_same, find_group
+from mproto.training.failures import explained, how_to_go_on
 from mproto.training.folder import RunFolder
 from mproto.training.held_out import HeldOut
 from mproto.training.interrupt import Interrupt, Interrupted
-from mproto.training.loop import Loop, LossError
+from mproto.training.loop import Loop
 from mproto.training.rehearsal import Rehearsal
 from mproto.training.selection import Average, Best
 
@@ -105,14 +106,8 @@ def train(
             if folder:
                 folder.start(config)
             loop.start()
-        try:
+        with explained(loop, folder):
             _run(loop, recognizer, folder, interrupt, on_progress if group.rank == 0 else id)
-        except LossError as error:
-            raise MprotoError(f"{error}; {_what_is_kept(folder)}. Try a lower training.learning_rate.") from None
-        except KeyboardInterrupt:
-            if folder is None:
-                raise
-            raise Interrupted(f"stopped at once; {_what_is_kept(folder)}") from None
     return recognizer
 
 
@@ -155,29 +150,10 @@ def _run(
             folder.save(loop.state())
             loop.group.wait()  # for the one that writes
         if stop:
-            raise Interrupted(_how_to_go_on(folder, progress) if loop.group.rank == 0 else "")
+            raise Interrupted(how_to_go_on(folder, progress) if loop.group.rank == 0 else "")
     if folder:
         folder.finish(recognizer, loop.step)
     loop.group.wait()
-
-
-def _what_is_kept(folder: RunFolder | None) -> str:
-    if folder and folder.kept:
-        return f"the model of step {folder.kept} is kept in {folder.best}"
-    if folder and folder.saved:
-        return f"the checkpoint of step {folder.saved} is kept in {folder.folder}"
-    return "no model was kept"
-
-
-def _how_to_go_on(folder: RunFolder, progress: Progress) -> str:
-    stopped = f"stopped after step {progress.step} of {progress.steps}"
-    if folder.saved == progress.step:
-        return f"{stopped}, which is kept in {folder.folder}; resume to go on from there"
-    if folder.saved:
-        return (
-            f"{stopped}; its checkpoint could not be written, but that of step {folder.saved} is there to resume from"
-        )
-    return f"{stopped}; its checkpoint could not be written, so training will start again"
 
 
 def _inputs(
