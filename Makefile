@@ -43,7 +43,7 @@ $(VENV)/bin/python:
 
 $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing into $(VENV) …"
-	@$(PIP) install -c constraints.txt -e '.[train]'
+	@$(PIP) install -c constraints.txt -e '.[report,train]'
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python

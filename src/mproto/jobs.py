@@ -1,4 +1,4 @@
-"""From files to files: what the commands `train`, `evaluate` and `predict` do."""
+"""From files to files: what the commands `train`, `report`, `evaluate` and `predict` do."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from itertools import tee
 from typing import TYPE_CHECKING, Any
 
-from mproto.errors import DataError, InputError
+from mproto.analysis.report import Report, report
+from mproto.analysis.report_page import write_report
+from mproto.errors import DataError, InputError, Notes
 from mproto.gazetteer.annotate import annotate
 from mproto.gazetteer.options import MatchOptions
+from mproto.recognizer import Recognizer
 from mproto.text.convert import check_apart
 from mproto.text.formats import Options, detect, format_for_labels, get_format, write_documents
 from mproto.text.scoring import Scorer, Scores
 from mproto.training import train
 from mproto.training.board import Board
-from mproto.training.folder import BOARD, read_history
+from mproto.training.folder import BOARD, REPORT, read_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -24,10 +27,12 @@ if TYPE_CHECKING:
     from mproto.config import Config
     from mproto.gazetteer.entries import Gazetteer
     from mproto.inputs import Source
-    from mproto.recognizer import Recognizer
     from mproto.text.document import Document
     from mproto.text.formats.registry import Written
     from mproto.training.loop import Progress
+
+QUICK = 20_000
+"""Words that the report at the end of training looks at."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Trained:
         dev_f1: the same, where it is the strict F1 on the development data.
         unlabelled: the estimated share of words labelled O that are entities, where it was estimated.
         kept: the mean share of O words that took part in the last tenth of training, where the model says.
+        report: the page about the run, where one was written.
     """
 
     recognizer: Recognizer
@@ -55,6 +61,7 @@ class Trained:
     dev_f1: float | None
     unlabelled: float | None
     kept: float | None
+    report: Path | None
 
 
 def train_files(
@@ -70,9 +77,12 @@ def train_files(
     force: bool = False,
     resume: bool = False,
     tensorboard: bool = False,
+    report: bool = True,
     on_progress: Callable[[Progress], object] = id,
 ) -> Trained:
     """Train on a file: on its own labels, or, with a gazetteer, on those that its terms give. See `mproto.train`.
+
+    With `report`, a page about the run is written into its folder.
 
     Raises:
         InputError: the input, or the call, is wrong.
@@ -123,7 +133,62 @@ def train_files(
         best.score if config.training.selection in ("auto", "gold") else None,
         next((progress.logs["share"] for progress in history if "share" in progress.logs), None),
         sum(last) / len(last) if last else None,
+        _write_report(recognizer, output, documents, gazetteer, source.notes) if report else None,
     )
+
+
+def _write_report(
+    recognizer: Recognizer, output: Path, documents: list[Document], gazetteer: Gazetteer | None, notes: Notes
+) -> Path | None:
+    """A page about a run that has just ended; one that is there already stays."""
+    path = output / REPORT
+    if path.exists() or recognizer.model.group.rank > 0:
+        return path
+    known = gazetteer.surfaces if gazetteer else ()
+    found = report(recognizer, read_history(output), documents, known=known, most_words=QUICK)
+    try:
+        write_report(path, found)
+    except (InputError, OSError) as error:
+        notes.count(f"report could not be written ({error})")
+        return None
+    return path
+
+
+def report_run(
+    folder: Path,
+    output: Path,
+    source: Source | None = None,
+    *,
+    gazetteer: Gazetteer | None = None,
+    by_people: bool = False,
+    read_format: str | None = None,
+    options: Options = Options(),
+    device: str = "auto",
+    force: bool = False,
+) -> Report:
+    """Write a page about a run, and about what its model makes of a corpus.
+
+    Args:
+        folder: of the run, or of a model.
+        output: the page.
+        source: the corpus; without, the page tells of the run alone.
+        gazetteer: labels the corpus; its own labels are then people's. Without, they are taken for the dictionary's.
+        by_people: they are people's all the same.
+        read_format: of the corpus; told by content without.
+        options: how to read it.
+        device: for the model.
+        force: whether an existing page may be replaced.
+    """
+    recognizer = Recognizer.from_pretrained(folder).to(device)
+    documents = list(_read(source, read_format, options)) if source else []
+    if by_people:
+        documents = [d if d.gold is not None else d.with_spans((), d.spans) for d in documents]
+    if gazetteer is not None:
+        documents = list(annotate(documents, gazetteer))
+    known = gazetteer.surfaces if gazetteer else ()
+    found = report(recognizer, read_history(folder), documents, known=known)
+    write_report(output, found, force=force)
+    return found
 
 
 def evaluate_file(

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from mproto.models.base import Model
+    from mproto.models.base import Model, Prediction
+    from mproto.models.batch import Batch
 
 BEST = "best"
 """The folder of the chosen model inside that of a training run."""
@@ -102,20 +103,28 @@ class Recognizer:
 
     def entities(self, documents: Sequence[Document], *, batch_size: int = 32) -> list[list[Entity]]:
         """The entities of each document, in order."""
+        return self.read(documents, self.predictions(documents, batch_size=batch_size))
+
+    def read(
+        self, documents: Sequence[Document], predictions: Iterable[tuple[Batch, Prediction]]
+    ) -> list[list[Entity]]:
+        """The entities that predictions of the documents' words amount to."""
+        found = [_Words(document.word_count) for document in documents]
+        for batch, prediction in predictions:
+            for window, rows in batch.own_words:
+                found[window.document].fill(window.start, [c if c is None else c[rows].tolist() for c in prediction])
+        names = self.model.prototype_names
+        return [self._read(document, words, names) for document, words in zip(documents, found, strict=True)]
+
+    def predictions(self, documents: Sequence[Document], *, batch_size: int = 32) -> Iterator[tuple[Batch, Prediction]]:
+        """What the model says of the documents' words, batch by batch, the longest texts first."""
         encoder = self.model.encoder
         windows = make_windows([document.word_texts for document in documents], encoder.tokenizer, encoder.window)
-        found = [_Words(document.word_count) for document in documents]
         budget = batch_size * encoder.window
         batches = plan([len(w.input_ids) for w in windows], batch_size=batch_size, token_budget=budget)
         with inference(self.model):
             for batch in (collate([windows[i] for i in indices], encoder.pad_id) for indices in batches):
-                prediction = self.model.predict(batch.to(self.model.device))
-                for window, rows in batch.own_words:
-                    found[window.document].fill(
-                        window.start, [c if c is None else c[rows].tolist() for c in prediction]
-                    )
-        names = self.model.prototype_names
-        return [self._read(document, words, names) for document, words in zip(documents, found, strict=True)]
+                yield batch, self.model.predict(batch.to(self.model.device))
 
     def _read(self, document: Document, words: _Words, names: Sequence[str]) -> list[Entity]:
         spans = decode([self.model.tags[number] for number in words.tags]).spans

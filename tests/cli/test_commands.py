@@ -58,7 +58,7 @@ def corpus(tmp_path: Path) -> Path:
 
 SHORTER = {
     "demo": ["--no-training"],
-    "train": [argument for setting in (*SMALL, "mproto.start=random") for argument in ("--set", setting)],
+    "train": ["--no-report", *(a for setting in (*SMALL, "mproto.start=random") for a in ("--set", setting))],
 }
 """What makes the examples of slow commands quick; the rest of each is run as it stands."""
 
@@ -66,7 +66,7 @@ SHORTER = {
 @pytest.fixture
 def model(name: str, corpus: Path) -> None:
     """The model that some examples name."""
-    if name in ("evaluate", "predict"):
+    if name in ("evaluate", "predict", "report"):
         small_model().save_pretrained(corpus / "my-run")
         (corpus / "test.jsonl").write_bytes((demo.FOLDER / "test.jsonl").read_bytes())
         (corpus / "new.txt").write_text("Aspirin helps against a headache.\n")

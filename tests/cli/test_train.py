@@ -13,7 +13,7 @@ from mproto.cli import main
 from runs import SMALL
 
 TRAIN, TEST, TERMS = demo.FOLDER / "train.txt", demo.FOLDER / "test.jsonl", demo.GAZETTEER
-SETTINGS = [argument for setting in SMALL for argument in ("--set", setting)]
+SETTINGS = ["--no-report", *(argument for setting in SMALL for argument in ("--set", setting))]
 
 
 def call(*arguments: object) -> int:

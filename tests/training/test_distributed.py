@@ -71,6 +71,7 @@ def command(corpus: Path, output: Path, processes: int, *further: str) -> list[s
         output,
         "--json",
         "--resume",
+        "--no-report",
         *settings,
     ]
     return list(map(str, call))

@@ -97,7 +97,7 @@ def assert_same(one: Path, other: Path) -> None:
 def command(corpus: Path, output: Path, *further: str) -> list[str]:
     settings = [argument for setting in SETTINGS for argument in ("--set", setting)]
     files = ["--train", str(corpus / "train.jsonl"), "--output", str(output)]
-    files += ["--encoder", str(corpus / "encoder")]
+    files += ["--encoder", str(corpus / "encoder"), "--no-report"]
     return [sys.executable, "-m", "mproto", "train", *files, *settings, *further]
 
 

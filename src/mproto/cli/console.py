@@ -64,6 +64,16 @@ def progress(what: str, path: Path) -> Iterator[Callable[[int], object] | None]:
 
 
 @contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A word on what takes its time, on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with stderr().status(what):
+        yield
+
+
+@contextmanager
 def training_progress() -> Iterator[Callable[[Any], object]]:
     """A bar that counts training steps, on a terminal; elsewhere a line for each evaluation."""
     if os.environ.get("RANK", "0") != "0":  # of several processes that train together, the first one speaks
@@ -85,6 +95,8 @@ def training_progress() -> Iterator[Callable[[Any], object]]:
             speed = progress.words / max(progress.seconds, 1e-9)
             state = f"loss {progress.loss:.3f}{score}  {speed:,.0f} words/s"
             bar.update(task, description="training", completed=progress.step, total=progress.steps, state=state)
+            if progress.step == progress.steps:
+                bar.update(task, description="looking into the run", state="")
 
         yield show
 

@@ -24,8 +24,8 @@ SUMMARY = "train a recogniser on text and terms, or on labelled documents"
 DESCRIPTION = """Train a named-entity recogniser. With --gazetteer the text may have no labels: those that the terms give
 are learnt from. Without, the labels of the training file are. Human labels kept beside distant ones are never looked at.
 
-The output is a folder: config.toml with every setting, history.jsonl with every step, and best/ with the model, which
-`mproto predict` and `mproto evaluate` take (the folder itself will do).
+The output is a folder: config.toml with every setting, history.jsonl with every step, report.html, a page about the run,
+and best/ with the model, which `mproto predict` and `mproto evaluate` take (the folder itself will do).
 
 Ctrl-C ends the step and keeps it in checkpoints/. The same call with --resume then goes on to the same model, bit for bit,
 as it does after a crash, from the last checkpoint (training.checkpoint_minutes says how often one is written)."""
@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="go on with the run in the folder, as if it had not stopped"
     )
     parser.add_argument("--force", action="store_true", help="replace an older run in the folder")
+    parser.add_argument("--no-report", action="store_true", help="do not write a page about the run into the folder")
     parser.add_argument("--tensorboard", action="store_true", help="write curves for TensorBoard into the folder too")
     add_gazetteer(parser, "terms that label the training documents: a folder of TYPE.txt, a file, or TYPE=FILE")
     add_reading(parser)
@@ -88,10 +89,15 @@ def run(parsed: argparse.Namespace) -> None:
             "unlabelled": done.unlabelled,
             "kept": done.kept,
             "output": str(parsed.output),
+            "report": None if done.report is None else str(done.report),
         }
         print_json(figures | notes_as_dict(notes))
         return
     print_notes(notes)
+    _show(done, config, parsed.output)
+
+
+def _show(done: Trained, config: Config, output: Path) -> None:
     labels = ", ".join(f"{count:,} {label}" for label, count in sorted(done.labels.items()))
     sys.stdout.write(f"{done.documents:,} documents with {labels}; {done.steps:,} steps" + "\n")
     if done.dev_f1 is not None:
@@ -104,7 +110,9 @@ def run(parsed: argparse.Namespace) -> None:
         sys.stdout.write(f"words without a label that are entities, estimated: {percent(done.unlabelled)} %" + "\n")
     if done.kept is not None:
         sys.stdout.write(f"words without a label that were learnt as O, at the end: {percent(done.kept)} %" + "\n")
-    sys.stdout.write(f"the model is in {parsed.output}" + "\n")
+    sys.stdout.write(f"the model is in {output}" + "\n")
+    if done.report is not None:
+        sys.stdout.write(f"a page about the run is {done.report}" + "\n")
 
 
 def _resuming(parsed: argparse.Namespace) -> str:
@@ -131,5 +139,6 @@ def _train(parsed: argparse.Namespace, config: Config, gazetteer: Gazetteer | No
             force=parsed.force,
             resume=parsed.resume,
             tensorboard=parsed.tensorboard,
+            report=not parsed.no_report,
             on_progress=on_progress,
         )

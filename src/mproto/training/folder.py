@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from mproto.recognizer import Recognizer
 
 CONFIG, RUN, HISTORY, CHECKPOINTS, BOARD = "config.toml", "run.json", "history.jsonl", "checkpoints", "tensorboard"
+REPORT = "report.html"
 FRESH, OLD = f".{BEST}.partial", f".{BEST}.old"
-PARTS = (HISTORY, CHECKPOINTS, BOARD, BEST, FRESH, OLD, RUN, CONFIG)
+PARTS = (HISTORY, CHECKPOINTS, BOARD, REPORT, BEST, FRESH, OLD, RUN, CONFIG)
 """What the folder of a run holds. A folder that holds anything else is never replaced."""
 
 

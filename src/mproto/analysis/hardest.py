@@ -1,0 +1,56 @@
+"""The sentences that a person should read first: where the model is wrong, or at odds with the dictionary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mproto.analysis.words import Words
+    from mproto.recognizer import Entity
+    from mproto.text.document import Document, Span
+
+LONGEST = 1000
+"""Characters of a text that is shown; longer ones are left out."""
+
+
+class Hard(NamedTuple):
+    """A text, what should be found in it, and what the model finds.
+
+    Attributes:
+        text: of the document.
+        right: by people, where they labelled it, and else by the dictionary.
+        found: by the model.
+        difference: how much the two differ.
+    """
+
+    text: str
+    right: tuple[Span, ...]
+    found: tuple[Span, ...]
+    difference: float
+
+
+def hardest(words: Words, most: int) -> list[Hard]:
+    """The documents with the greatest difference first; none without any.
+
+    A span that is missed counts 1, or a half where the model finds part of it or more; one that is found in vain as much
+    as the model is sure of it. Where people did not label, what the dictionary lacks is no error, and is not counted.
+    """
+    found = [_compare(d, entities) for d, entities in zip(words.documents, words.entities, strict=True)]
+    wrong = [hard for hard in found if hard.difference > 0 and len(hard.text) <= LONGEST]
+    return sorted(wrong, key=lambda hard: -hard.difference)[:most]
+
+
+def _compare(document: Document, entities: Sequence[Entity]) -> Hard:
+    by_people = document.gold is not None
+    right = document.spans if document.gold is None else document.gold
+    found = tuple(entity.span for entity in entities)
+    missed = sum(0.5 if _is_touched(span, found) else 1.0 for span in set(right) - set(found))
+    in_vain = sum(entity.score for entity in entities if entity.span not in right) if by_people else 0.0
+    return Hard(document.text, tuple(right), found, missed + in_vain)
+
+
+def _is_touched(span: Span, others: Sequence[Span]) -> bool:
+    """Whether one of the others has its label and shares a letter with it."""
+    return any(other.label == span.label and other.start < span.end and span.start < other.end for other in others)

@@ -1,0 +1,124 @@
+"""Prototype cards: what each prototype stands for, told by the words nearest to it; and where transport sends O words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from mproto.method.assignment import assign
+from mproto.method.prototypes import OTHER
+from mproto.models.mproto import MProtoModel
+from mproto.models.self_training import SelfTrainingModel
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from mproto.analysis.words import Words
+    from mproto.models.base import Model
+
+NEAREST = 12
+AT_ONCE = 1000
+"""O words that are transported together, about as many as in a training step."""
+
+
+class Neighbour(NamedTuple):
+    """A word near a prototype, in its context."""
+
+    before: str
+    word: str
+    after: str
+    similarity: float
+
+
+@dataclass(frozen=True)
+class Card:
+    """A prototype.
+
+    Attributes:
+        name: such as `Disease-2`.
+        number: of its class.
+        served: words that have no nearer prototype.
+        labelled: those of them that the dictionary labels with its class.
+        nearest: different words, the nearest first.
+    """
+
+    name: str
+    number: int
+    served: int
+    labelled: int
+    nearest: tuple[Neighbour, ...]
+
+
+def prototype_model(model: Model) -> MProtoModel | None:
+    """The model with prototypes, if it is or holds one."""
+    inner = model.student if isinstance(model, SelfTrainingModel) else model
+    return inner if isinstance(inner, MProtoModel) else None
+
+
+def prototype_cards(model: MProtoModel, words: Words) -> list[Card]:
+    """A card for every prototype of the bank."""
+    similarity = _similarity(model, words)
+    nearest = similarity.argmax(-1)
+    class_of = model.bank.class_of.cpu()
+    cards = []
+    for place, name in enumerate(model.prototype_names):
+        served = nearest == place
+        number = int(class_of[place])
+        cards.append(
+            Card(
+                name,
+                number,
+                int(served.sum()),
+                int((served & (words.labels == number)).sum()),
+                _nearest(words, similarity[:, place], torch.nonzero(served).squeeze(-1)),
+            )
+        )
+    return cards
+
+
+def _nearest(words: Words, similarity: Tensor, served: Tensor) -> tuple[Neighbour, ...]:
+    found: dict[str, Neighbour] = {}
+    for place in served[similarity[served].argsort(descending=True)].tolist():
+        before, word, after = words.context(place)
+        found.setdefault(word.casefold(), Neighbour(before, word, after, float(similarity[place])))
+        if len(found) == NEAREST:
+            break
+    return tuple(found.values())
+
+
+class Flow(NamedTuple):
+    """Where denoised transport sends the words that are labelled O.
+
+    Attributes:
+        counts: (K, K) long: words of each class, by people's labels or else by the model, and of the class of the prototype
+            that they are assigned to.
+        by_people: whether the first is by people's labels.
+    """
+
+    counts: Tensor
+    by_people: bool
+
+
+def flow(model: MProtoModel, words: Words) -> Flow:
+    """Assign the O words as a training step would, some at a time."""
+    other = torch.nonzero(words.labels == OTHER).squeeze(-1)
+    by_people = bool((words.gold >= 0).all())
+    true = (words.gold if by_people else words.predicted)[other]
+    similarity, class_of = _similarity(model, words)[other], model.bank.class_of.cpu()
+    classes = len(model.labels) + 1
+    counts = torch.zeros(classes, classes, dtype=torch.long)
+    order = torch.randperm(len(other), generator=torch.Generator().manual_seed(0))
+    for part in torch.split(order, AT_ONCE):
+        labels = torch.zeros(len(part), dtype=torch.long)
+        assigned = assign(similarity[part], labels, class_of, model.transport, beta=model.beta.item())
+        counts += torch.bincount(true[part] * classes + class_of[assigned.target], minlength=classes**2).view(
+            classes, classes
+        )
+    return Flow(counts, by_people)
+
+
+@torch.no_grad()
+def _similarity(model: MProtoModel, words: Words) -> Tensor:
+    return model.bank.similarity(words.features.to(model.device)).cpu()

@@ -1,0 +1,138 @@
+"""What a model makes of single words: the table that maps, cards and plans are drawn from."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from torch import Tensor
+
+    from mproto.models.base import Model, Prediction
+    from mproto.models.batch import Batch
+    from mproto.recognizer import Entity, Recognizer
+    from mproto.text.document import Document, WordSpan
+
+WIDTH = 6
+"""Words of context on each side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """N words of some documents; classes are numbers, 0 for O and then the model's types.
+
+    Attributes:
+        documents: that they are from.
+        entities: what the model finds in each of them.
+        document: (N,) long, which of them.
+        index: (N,) long, and which of its words.
+        labels: (N,) long, the class that the documents' spans give.
+        gold: (N,) long, the class that people gave; −1 where there are no such labels.
+        predicted: (N,) long, the class that the model gives.
+        scores: (N,) how sure it is.
+        features: (N, d).
+    """
+
+    documents: Sequence[Document]
+    entities: Sequence[Sequence[Entity]]
+    document: Tensor
+    index: Tensor
+    labels: Tensor
+    gold: Tensor
+    predicted: Tensor
+    scores: Tensor
+    features: Tensor
+
+    def __len__(self) -> int:
+        return len(self.document)
+
+    def context(self, place: int, width: int = WIDTH) -> tuple[str, str, str]:
+        """The text before a word, the word, and the text behind it."""
+        document, index = self.documents[int(self.document[place])], int(self.index[place])
+        starts, ends = document.edges
+        first, last = max(0, index - width), min(document.word_count, index + width + 1) - 1
+        text = document.text
+        return text[starts[first] : starts[index]], text[starts[index] : ends[index]], text[ends[index] : ends[last]]
+
+
+def sample(documents: Sequence[Document], most_words: int, seed: int = 0) -> list[Document]:
+    """Documents drawn at random until they have so many words; all of them, in their order, where they have fewer."""
+    if sum(document.word_count for document in documents) <= most_words:
+        return [document for document in documents if document.word_count]
+    order = random.Random(seed).sample(range(len(documents)), len(documents))
+    chosen: list[int] = []
+    words = 0
+    for place in order:
+        words += documents[place].word_count
+        if words > most_words and chosen:
+            break
+        chosen.append(place)
+    return [documents[place] for place in sorted(chosen) if documents[place].word_count]
+
+
+def look(recognizer: Recognizer, documents: Sequence[Document], *, batch_size: int = 32) -> Words:
+    """Read documents with a model, once. There must be a word in them."""
+    model = recognizer.model
+    columns = _Columns(model)
+    hook = model.encoder.register_forward_hook(columns.keep_features)
+    try:
+        entities = recognizer.read(documents, columns.watch(recognizer.predictions(documents, batch_size=batch_size)))
+    finally:
+        hook.remove()
+    places, predicted, scores, features = columns.joined()
+    order = torch.argsort(places[:, 0] * (int(places[:, 1].max()) + 1) + places[:, 1])
+    numbers = {label: number for number, label in enumerate(model.labels, 1)}
+    labels = [number for d in documents for number in _classes(d.word_spans, d.word_count, numbers)]
+    gold = [number for d in documents for number in _classes(d.gold_word_spans, d.word_count, numbers)]
+    document, index = places[order].unbind(-1)
+    return Words(
+        documents,
+        entities,
+        document,
+        index,
+        torch.tensor(labels),
+        torch.tensor(gold),
+        predicted[order],
+        scores[order],
+        features[order],
+    )
+
+
+class _Columns:
+    """What is kept of every batch while a model reads."""
+
+    def __init__(self, model: Model) -> None:
+        self._class_of_tag = torch.tensor(model.class_of_tag)
+        self._features: list[Tensor] = []
+        self._rows: list[tuple[Tensor, Tensor, Tensor]] = []
+
+    def keep_features(self, _encoder: object, _inputs: object, output: Tensor) -> None:
+        self._features.append(output.cpu())
+
+    def watch(self, predictions: Iterator[tuple[Batch, Prediction]]) -> Iterator[tuple[Batch, Prediction]]:
+        for batch, prediction in predictions:
+            places = [
+                (window.document, window.start + i) for window in batch.windows for i in range(len(window.firsts))
+            ]
+            classes = self._class_of_tag[prediction.tags.cpu()]
+            self._rows.append((torch.tensor(places), classes, prediction.scores.cpu()))
+            yield batch, prediction
+
+    def joined(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        places, classes, scores = (torch.cat(column) for column in zip(*self._rows, strict=True))
+        return places, classes, scores, torch.cat(self._features)
+
+
+def _classes(spans: Iterable[WordSpan] | None, count: int, numbers: dict[str, int]) -> list[int]:
+    """The class of each word; −1 where there are no spans to tell. Types that the model does not know count as O."""
+    if spans is None:
+        return [-1] * count
+    classes = [0] * count
+    for start, end, label in spans:
+        classes[start:end] = [numbers.get(label, 0)] * (end - start)
+    return classes
