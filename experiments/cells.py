@@ -16,6 +16,7 @@ from mproto.training.folder import read_history
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mproto import Recognizer
     from mproto.config import Config
     from mproto.training.loop import Progress
 
@@ -57,9 +58,17 @@ def load(name: str) -> Cell | None:
 
 
 def train_in_folder(
-    name: str, corpus: list[Document], dev: list[Document] | None, test: list[Document], config: Config
+    name: str,
+    corpus: list[Document],
+    dev: list[Document] | None,
+    test: list[Document],
+    config: Config,
+    look: Callable[[Recognizer], Cell] | None = None,
 ) -> Cell:
-    """Train, going on from where an interrupted run was, and score the model on test."""
+    """Train, going on from where an interrupted run was, and score the model on test.
+
+    What `look` finds out about the model is kept as `seen`.
+    """
     folder = RUNS / name.replace(" ", "-")
 
     def show(progress: Progress) -> None:
@@ -70,6 +79,7 @@ def train_in_folder(
     history = read_history(folder)
     bare = [document.bare() for document in test]
     scores = score(zip(test, recognizer.predict(bare), strict=True))
+    seen = {} if look is None else {"seen": look(recognizer)}
     shutil.rmtree(folder)
     settings = json.loads(json.dumps(config.as_dict()).replace(str(_ROOT), "MPROTO_DATA"))
     return {
@@ -80,6 +90,7 @@ def train_in_folder(
         "kept_step": max(progress.step for progress in history if progress.best),
         "test": scores.as_dict(),
         "config": settings,
+        **seen,
     }
 
 

@@ -3,9 +3,9 @@
     python -m experiments.choose_beta
     python -m experiments.choose_beta --betas 0.99 1 --data bc5cdr-1.0        # 1: no denoising
 
-Each β on three data sets, scored on the human labels of *development* (test is not looked at); the one with the best mean F1
-is the default. Two epochs on BC5CDR and one on CoNLL03, which has three times as many sentences; MiniLM, no selection.
-A finished cell is a JSON file in results/choose_beta and is not run again. Needs MPROTO_DATA.
+Each β on three data sets, scored on the human labels of *development* (test is not looked at); the one with the best
+mean F1 is the default. Two epochs on BC5CDR and one on CoNLL03, which has three times as many sentences; MiniLM, no
+selection. A finished cell is a JSON file in results/choose_beta and is not run again. Needs MPROTO_DATA.
 """
 
 from __future__ import annotations

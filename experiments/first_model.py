@@ -1,10 +1,11 @@
-"""First models on BC5CDR with the whole dictionary: default and paper preset, a plain tagger, and the fully supervised one.
+"""First models on BC5CDR with the whole dictionary: default and paper preset, a plain tagger, and the fully supervised
+one.
 
     python -m experiments.first_model                  # all cells that are not done yet
     python -m experiments.first_model default paper    # these
 
-Two epochs each, MiniLM, no development data: the last model is taken. A finished cell is a JSON file in results/first_model
-and is not run again. Needs MPROTO_DATA.
+Two epochs each, MiniLM, no development data: the last model is taken. A finished cell is a JSON file in
+results/first_model and is not run again. Needs MPROTO_DATA.
 """
 
 from __future__ import annotations

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+PAGE = Path(__file__).parent / "RESULTS.md"
+ORDER = ("Main table", "Annotation quality", "Ablation", "Number of prototypes", "Dictionary coverage")
 TITLE = "# Results\n\nEvery section is written by the command that it names; [LOG.md](LOG.md) has how it came about.\n"
 
 
-def write_section(page: Path, heading: str, text: str) -> None:
-    """Put a section into the page, in place of the one with the same heading."""
-    before = page.read_text() if page.exists() else TITLE
+def write_section(heading: str, text: str) -> None:
+    """Put a section into the page, in place of the one with the same heading; known ones come first, in their order."""
+    before = PAGE.read_text() if PAGE.exists() else TITLE
     head, *sections = before.split("\n## ")
     found = {section.partition("\n")[0]: section.partition("\n")[2].strip() for section in sections}
     found[heading] = text.strip()
-    parts = [head.rstrip(), *(f"## {name}\n\n{body}" for name, body in found.items())]
-    page.write_text("\n\n".join(parts) + "\n")
+    names = sorted(found, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+    parts = [head.rstrip(), *(f"## {name}\n\n{found[name]}" for name in names)]
+    PAGE.write_text("\n\n".join(parts) + "\n")

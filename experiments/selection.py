@@ -1,10 +1,12 @@
-"""What choosing weights without human labels costs: test F1 of what each strategy chose, beside what human labels would have.
+"""What choosing weights without human labels costs: test F1 of what each strategy chose, beside what human labels would
+have.
 
     python -m experiments.selection [--data bc5cdr-1.0] [--seeds 0]
 
-Two runs for each data set and seed: `last`, which learns from everything, and `held-out`, from which some documents and terms
-are hidden. At every evaluation dev and test are scored too (on every fourth sentence; the scores decide nothing in the
-run). Gold picks the evaluation of the same run with the best dev F1. A finished cell is a JSON file in results/selection.
+Two runs for each data set and seed: `last`, which learns from everything, and `held-out`, from which some documents and
+terms are hidden. At every evaluation dev and test are scored too (on every fourth sentence; the scores decide nothing
+in the run). Gold picks the evaluation of the same run with the best dev F1. A finished cell is a JSON file in
+results/selection.
 """
 
 from __future__ import annotations

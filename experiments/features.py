@@ -1,0 +1,52 @@
+"""The paper's pictures of features: words and prototypes of models with one and with three prototypes of each class.
+
+    python -m experiments.features [--render]
+
+Test words with their human classes, those of O left out as in the paper. The models are those of the tables. Needs
+MPROTO_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from experiments import number_of_prototypes
+from experiments.cells import load, require_data
+from experiments.figures import save_map
+from experiments.page import write_section
+
+ABOUT, MINUTES = "t-SNE of words and prototypes, M = 1 and 3", 10
+NUMBERS = (1, 3)
+NOTE = """*The paper:* words of a class form several groups even with one prototype, and with three each group has one of its
+own. *Here:* see the maps."""
+
+
+def cells() -> list[str]:
+    return [number_of_prototypes.cell_name(number, data) for number in NUMBERS for data in number_of_prototypes.DATA]
+
+
+def render() -> str:
+    parts = [NOTE]
+    for data in number_of_prototypes.DATA:
+        for number in NUMBERS:
+            found = load(number_of_prototypes.cell_name(number, data))
+            if found and "seen" in found:
+                served = ", ".join(f"{name} {count:,}" for name, count in found["seen"]["served"].items())
+                parts.append(f"{data}, M = {number}; words that each prototype serves: {served}.")
+                parts.append(save_map(f"features-{data}-{number}", found["seen"]))
+    return "\n\n".join(parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--render", action="store_true", help="draw the maps from what is done")
+    if not parser.parse_args().render:
+        require_data()
+        for number in NUMBERS:
+            for data in number_of_prototypes.DATA:
+                number_of_prototypes.cell(number, data)
+    write_section("Words and prototypes", render())
+
+
+if __name__ == "__main__":
+    main()
