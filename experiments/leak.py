@@ -54,7 +54,7 @@ def run(*, leak: bool) -> Cell:
     config = load_config("paper", settings=SETTINGS)
     torch.manual_seed(config.training.seed)
     corpus, dev, test = (documents(DATA, split) for split in ("train", "dev", "test"))
-    model = get_method("mproto").build(Encoder.load(config.encoder), label_set(corpus), config)
+    model = get_method("mproto").build(Encoder.load(config.encoder, shapes=config.shapes), label_set(corpus), config)
     recognizer = Recognizer(model, config)
     data, human = Data.of(corpus, model), Data.of(dev, model)
 

@@ -41,10 +41,12 @@ class Config:
     Attributes:
         method: the system to train.
         encoder: the embedded one, a folder, or a Hugging Face name.
+        shapes: tell an encoder whose tokenizer throws letter case away how words are written.
     """
 
     method: str = "mproto"
     encoder: str = "all-MiniLM-L6-v2"
+    shapes: bool = True
     training: Training = field(default_factory=Training)
     mproto: MProto = field(default_factory=MProto)
     tagger: Tagger = field(default_factory=Tagger)

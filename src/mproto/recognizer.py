@@ -167,8 +167,9 @@ class Recognizer:
             folder = folder / BEST
         description = _read_description(folder)
         try:
-            config = Config().with_values(description["settings"])
-            encoder = Encoder.from_files(description["encoder"]["config"], folder, description["encoder"]["name"])
+            config = Config().with_values({"shapes": False, **description["settings"]})  # older models had none
+            parts = description["encoder"]
+            encoder = Encoder.from_files(parts["config"], folder, parts["name"], shapes=config.shapes)
             model = get_method(config.method).build(encoder, description["labels"], config)
             weights = _load_weights(folder / "model.safetensors")
             if weights.keys() != model.state_dict().keys():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from mproto.models.shapes import Shape
 from mproto.models.windows import Window, make_windows
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Batch:
     Attributes:
         input_ids: (B, T) long.
         attention_mask: (B, T) long, 1 for a sub-word and 0 for filling.
+        shapes: (B, T) long, how the sub-word's word is written (`shapes.py`).
         rows: (W,) long, the window of each own word's feature.
         columns: (W,) long, its place there.
         windows: the B windows; own words are in their order.
@@ -35,6 +37,7 @@ class Batch:
 
     input_ids: Tensor
     attention_mask: Tensor
+    shapes: Tensor
     rows: Tensor
     columns: Tensor
     windows: tuple[Window, ...]
@@ -46,6 +49,7 @@ class Batch:
             self,
             input_ids=self.input_ids.to(device),
             attention_mask=self.attention_mask.to(device),
+            shapes=self.shapes.to(device),
             rows=self.rows.to(device),
             columns=self.columns.to(device),
             labels=None if self.labels is None else self.labels.to(device),
@@ -87,6 +91,7 @@ def collate(windows: Sequence[Window], pad_id: int, labels: Sequence[Sequence[in
     return Batch(
         input_ids=torch.tensor([[*w.input_ids, *[pad_id] * gap] for w, gap in zip(windows, gaps, strict=True)]),
         attention_mask=torch.tensor([[1] * (longest - gap) + [0] * gap for gap in gaps]),
+        shapes=torch.tensor([[*w.shapes, *[Shape.NONE] * gap] for w, gap in zip(windows, gaps, strict=True)]),
         rows=torch.tensor(rows),
         columns=torch.tensor([position for window in windows for position in window.firsts]),
         windows=tuple(windows),

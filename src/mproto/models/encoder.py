@@ -17,6 +17,7 @@ from transformers import AutoConfig
 
 from mproto.models.available import EMBEDDED, Available, available
 from mproto.models.loading import load_parts, load_tokenizer, network, quiet
+from mproto.models.shapes import Shape, keeps_case
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,11 +46,15 @@ class Encoder(nn.Module):
         window: the most sub-words of one input, special tokens included.
         pad_id: the sub-word that fills up shorter inputs.
         mixed: whether the network computes in bfloat16 where that will do; features are float32 all the same.
+        shapes: what is added to the embeddings of sub-words for how their words are written, where the tokenizer throws
+            letter case away and nothing else would tell; 0 at first.
     """
 
     mixed = False
 
-    def __init__(self, name: str, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> None:
+    def __init__(
+        self, name: str, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel, *, shapes: bool = True
+    ) -> None:
         super().__init__()
         self.name = name
         self.tokenizer = tokenizer
@@ -57,29 +62,36 @@ class Encoder(nn.Module):
         self.hidden_size: int = model.config.hidden_size
         self.window = _window(tokenizer, model)
         self.pad_id: int = tokenizer.pad_token_id or 0
+        self.shapes: nn.Embedding | None = None
+        if shapes and not keeps_case(tokenizer):
+            self.shapes = nn.Embedding(len(Shape), model.get_input_embeddings().embedding_dim)
+            nn.init.zeros_(self.shapes.weight)
         self.eval()
 
     @classmethod
-    def load(cls, name_or_path: str = EMBEDDED) -> Self:
+    def load(cls, name_or_path: str = EMBEDDED, *, shapes: bool = True) -> Self:
         """The embedded encoder, a folder that `save_pretrained` wrote, or a name of the Hugging Face hub.
 
         What is on this machine is taken first; a missing encoder is an `InputError`, at once and not after retries.
         """
-        return cls(*load_parts(name_or_path))
+        return cls(*load_parts(name_or_path), shapes=shapes)
 
     @classmethod
-    def from_files(cls, config: dict[str, Any], folder: Path, name: str) -> Self:
+    def from_files(cls, config: dict[str, Any], folder: Path, name: str, *, shapes: bool = True) -> Self:
         """The architecture that `save_files` described, with random weights: the caller loads the right ones.
 
         Args:
             config: what `save_files` returned.
             folder: where it wrote the tokenizer.
             name: the encoder's name.
+            shapes: whether it is told how words are written, where it cannot see that.
         """
         config = dict(config)
         with quiet():
             tokenizer = load_tokenizer(name, str(folder), local_files_only=True, trust_remote_code=False)
-            return cls(name, tokenizer, network(AutoConfig.for_model(config.pop("model_type"), **config)))
+            return cls(
+                name, tokenizer, network(AutoConfig.for_model(config.pop("model_type"), **config)), shapes=shapes
+            )
 
     def save_files(self, folder: Path) -> dict[str, Any]:
         """Write the tokenizer's files; the Hugging Face config, for JSON. Neither says where on a disk they came from."""
@@ -90,8 +102,11 @@ class Encoder(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Features (W, d) of the batch's own words, in its order; W words in B inputs of T sub-words."""
+        inputs = {"input_ids": batch.input_ids}
+        if self.shapes is not None:
+            inputs = {"inputs_embeds": self.model.get_input_embeddings()(batch.input_ids) + self.shapes(batch.shapes)}
         with torch.autocast(batch.input_ids.device.type, torch.bfloat16, enabled=self.mixed):
-            output = self.model(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
+            output = self.model(**inputs, attention_mask=batch.attention_mask)
         hidden: Tensor = output.last_hidden_state
         return hidden[batch.rows, batch.columns].float()  # (B, T, d) -> (W, d)
 

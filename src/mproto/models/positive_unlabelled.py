@@ -36,7 +36,7 @@ class PositiveUnlabelledModel(TaggerModel):
         super().__init__(encoder, labels, "io", config.tagger.dropout)
         self.settings = config.positive_unlabelled
         self.estimates = self.settings.priors == "auto"
-        self._encoder_name, self._seed = config.encoder, config.training.seed
+        self._config = config
         self.priors: Tensor
         given = {} if isinstance(self.settings.priors, str) else self.settings.priors
         self.register_buffer("priors", torch.tensor([given.get(label, 0.0) for label in self.labels]))
@@ -79,9 +79,10 @@ class PositiveUnlabelledModel(TaggerModel):
 
     def begin_anew(self) -> None:
         """Forget what was learnt: the encoder as it was pre-trained, and a new layer on it."""
-        self.encoder.load_state_dict(Encoder.load(self._encoder_name).state_dict())
+        fresh = Encoder.load(self._config.encoder, shapes=self._config.shapes)
+        self.encoder.load_state_dict(fresh.state_dict())
         with torch.random.fork_rng():
-            torch.manual_seed(self._seed)  # the same in all processes
+            torch.manual_seed(self._config.training.seed)  # the same in all processes
             self.head.reset_parameters()
 
     def step(self, batch: Batch, progress: float) -> Step:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
+from mproto.models.shapes import Shape, shape_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -30,12 +32,14 @@ class Window:
         start: the first own word's index in that sentence; the others follow.
         input_ids: its sub-words, special tokens and context included.
         firsts: for each own word, the position of its first sub-word in `input_ids`.
+        shapes: for each sub-word, how its word is written (`shapes.py`).
     """
 
     document: int
     start: int
     input_ids: list[int]
     firsts: list[int]
+    shapes: list[int]
 
 
 def make_windows(
@@ -58,14 +62,21 @@ def make_windows(
         raise ValueError(f"a window of {window} sub-words with {context} of context has no room for a word")
     context = min(context, capacity // 4)
     pieces = _pieces(chain.from_iterable(sentences), encoder_tokenizer, capacity)
+    shapes = {word: [int(shape_of(word))] * len(own) for word, own in pieces.items()}
     windows = []
     for document, words in enumerate(sentences):
         parts = [pieces[word] for word in words]
         edges = [0, *accumulate(map(len, parts))]  # of words, in sub-words of the sentence
         for first, start, stop, last in _split(edges, capacity, context):
             ids = [*before, *chain.from_iterable(parts[first:last]), *after]
+            written = chain.from_iterable(shapes[word] for word in words[first:last])
             shift = len(before) - edges[first]
-            windows.append(Window(document, start, ids, [edge + shift for edge in edges[start:stop]]))
+            firsts = [edge + shift for edge in edges[start:stop]]
+            windows.append(
+                Window(
+                    document, start, ids, firsts, [*[Shape.NONE] * len(before), *written, *[Shape.NONE] * len(after)]
+                )
+            )
     return windows
 
 
