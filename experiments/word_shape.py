@@ -2,8 +2,8 @@
 
     python -m experiments.word_shape [--data conll03-1.0]
 
-The default preset with it, on the human labels of *development*, beside the cells of `choose_beta.py` (β = 0.96, seed 1), which
-were trained before there was such a thing. Cells are in results/word_shape. Needs MPROTO_DATA.
+The default preset with it, on the human labels of *development*, beside the cells of `choose_beta.py` (β = 0.96, seed 1),
+which were trained before there was such a thing. Cells are in results/word_shape. Needs MPROTO_DATA.
 """
 
 from __future__ import annotations
