@@ -40,9 +40,7 @@ def main() -> None:
     mapped = time.perf_counter()
     page = report_page(report(recognizer, [], documents, most_words=wanted))
     whole = time.perf_counter() - mapped
-    print(
-        f"{len(words):,} words: {whole:.1f} s in all ({whole / 60:.2f} of the limit), {len(page.encode()) / 1e6:.2f} MB"
-    )
+    print(f"{len(words):,} words: {whole:.1f} s in all ({whole / 60:.2f} of the limit), {len(page) / 1e6:.2f} MB")
     print(f"of which reading {read - start:.1f} s, the map {mapped - read:.1f} s")
 
 

@@ -41,7 +41,8 @@ def render() -> str:
             series[title] = [(100 * float(fraction), f1) for fraction, f1 in points.items()]
             rows.append(f"| {title} | {' | '.join(f'{points[f]:.2f}' if f in points else '' for f in FRACTIONS)} |")
         header = f"| {corpus}, F1 | {' | '.join(f'{100 * float(f):.0f} %' for f in FRACTIONS)} |"
-        parts.append(save_lines(f"coverage-{corpus}", series))
+        if any(series.values()):
+            parts.append(save_lines(f"coverage-{corpus}", series))
         parts.append("\n".join([header, "|---" * (len(FRACTIONS) + 1) + "|", *rows]))
     return "\n\n".join(parts)
 

@@ -25,9 +25,10 @@ def save_lines(name: str, series: Mapping[str, Sequence[tuple[float, float]]]) -
     curves = [Curve(title, tuple(points)) for title, points in series.items() if points]
     drawn = charts.line_chart(curves)
     keys = [
-        f'<path class="curve c{n % COLOURS}" d="M{8 + 155 * (n % KEYS_A_ROW)} {9 + KEY_HEIGHT * (n // KEYS_A_ROW)}h26"/>'
-        f'<text x="{40 + 155 * (n % KEYS_A_ROW)}" y="{13 + KEY_HEIGHT * (n // KEYS_A_ROW)}">{escape(curve.name)}</text>'
+        f'<path class="curve {charts.line_class(n)}" d="M{x} {y}h26"/>'
+        f'<text x="{x + 32}" y="{y + 4}">{escape(curve.name)}</text>'
         for n, curve in enumerate(curves)
+        for x, y in [(8 + 155 * (n % KEYS_A_ROW), 9 + KEY_HEIGHT * (n // KEYS_A_ROW))]
     ]
     above = KEY_HEIGHT * -(-len(curves) // KEYS_A_ROW)
     inside = f'{"".join(keys)}<g transform="translate(0 {above})">{_inside(drawn)}</g>'
@@ -39,7 +40,7 @@ def save_map(name: str, found: Cell, *, without_other: bool = True) -> str:
     points = [(x, y, kind) for x, y, kind in found["points"] if kind or not without_other]
     large = [(x, y, kind, title) for x, y, kind, title in found["prototypes"] if kind or not without_other]
     keys = "".join(
-        f'<path class="f{n % COLOURS}" transform="translate({14 + 120 * n} 10)" d="{charts.SHAPES[n % COLOURS]}"/>'
+        f'<path class="f{n % COLOURS}" transform="translate({14 + 120 * n} 10)" d="{charts.SHAPES[charts.shape_number(n)]}"/>'
         f'<text x="{24 + 120 * n}" y="14">{escape(title)}</text>'
         for n, title in enumerate(found["classes"])
         if n or not without_other

@@ -6,7 +6,10 @@ from pathlib import Path
 
 PAGE = Path(__file__).parent / "RESULTS.md"
 ORDER = ("Main table", "Annotation quality", "Ablation", "Number of prototypes", "Dictionary coverage")
-TITLE = "# Results\n\nEvery section is written by the command that it names; [LOG.md](LOG.md) has how it came about.\n"
+TITLE = """# Results
+
+`python -m experiments list` names the command that writes each section; [LOG.md](LOG.md) has how it came about.
+"""
 
 
 def write_section(heading: str, text: str) -> None:

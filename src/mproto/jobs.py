@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 from itertools import tee
 from typing import TYPE_CHECKING, Any
 
 from mproto.analysis.report import Report, report
-from mproto.analysis.report_page import write_report
+from mproto.analysis.report_page import report_page
 from mproto.errors import DataError, InputError, Notes
 from mproto.gazetteer.annotate import annotate
 from mproto.gazetteer.options import MatchOptions
+from mproto.outputs import Outputs
 from mproto.recognizer import Recognizer
 from mproto.text.convert import check_apart
 from mproto.text.formats import Options, detect, format_for_labels, get_format, write_documents
@@ -145,11 +147,16 @@ def _write_report(
     if path.exists() or recognizer.model.group.rank > 0:
         return path
     known = gazetteer.surfaces if gazetteer else ()
-    found = report(recognizer, read_history(output), documents, known=known, most_words=QUICK)
     try:
-        write_report(path, found)
-    except (InputError, OSError) as error:
-        notes.count(f"report could not be written ({error})")
+        found = report(
+            recognizer, read_history(output), documents, corpus="the training data", known=known, most_words=QUICK
+        )
+        with Outputs() as outputs:
+            outputs.open(path).write(report_page(found))
+    except (Exception, KeyboardInterrupt) as error:  # the model is there, whatever happens to the page about it
+        if os.environ.get("MPROTO_DEBUG"):
+            raise
+        notes.count(f"report could not be written ({str(error) or type(error).__name__}); mproto report can make one")
         return None
     return path
 
@@ -179,15 +186,22 @@ def report_run(
         device: for the model.
         force: whether an existing page may be replaced.
     """
-    recognizer = Recognizer.from_pretrained(folder).to(device)
-    documents = list(_read(source, read_format, options)) if source else []
-    if by_people:
-        documents = [d if d.gold is not None else d.with_spans((), d.spans) for d in documents]
-    if gazetteer is not None:
-        documents = list(annotate(documents, gazetteer))
-    known = gazetteer.surfaces if gazetteer else ()
-    found = report(recognizer, read_history(folder), documents, known=known)
-    write_report(output, found, force=force)
+    if source:
+        check_apart(source, output)
+    with Outputs(force=force) as outputs:
+        file = outputs.open(output)
+        recognizer = Recognizer.from_pretrained(folder).to(device)
+        documents = list(_read(source, read_format, options)) if source else []
+        if source and not any(document.word_count for document in documents):
+            raise source.error("holds no document with words", hint="name another corpus")
+        if by_people:
+            documents = [d if d.gold is not None else d.with_spans((), d.spans) for d in documents]
+        if gazetteer is not None:
+            documents = list(annotate(documents, gazetteer))
+        known = gazetteer.surfaces if gazetteer else ()
+        name = source.path.name if source else ""
+        found = report(recognizer, read_history(folder), documents, corpus=name, known=known)
+        file.write(report_page(found))
     return found
 
 
@@ -232,7 +246,7 @@ def predict_file(
     """Write a file's documents with the entities that a model finds; whole, or not at all. Plain text becomes JSON Lines."""
     reader = get_format(read_format) if read_format else detect(source)
     writer = format_for_labels(output, reader, write_format)
-    check_apart(source, output, writer)
+    check_apart(source, output, is_folder=writer.is_folder)
     predicted = recognizer.predict(reader.read(source, options), batch_size=batch_size)
     try:
         return write_documents(predicted, output, writer, options, force=force, notes=source.notes)

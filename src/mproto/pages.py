@@ -33,6 +33,7 @@ mark { background: none; color: inherit; font-weight: 700; border-bottom: .18em 
 .t0 { border-color: var(--t0) } .t1 { border-color: var(--t1); border-bottom-style: double }
 .t2 { border-color: var(--t2); border-bottom-style: dashed } .t3 { border-color: var(--t3); border-bottom-style: dotted }
 .t4 { border-color: var(--t4) } .t5 { border-color: var(--t5); border-bottom-style: double }
+mark sub { font-size: .68rem; font-weight: 400; color: var(--soft); margin-left: .15em }
 .names { columns: 14rem; font-size: .92rem; padding-left: 1.2rem } .names li { margin: 0; break-inside: avoid }
 """
 
@@ -74,13 +75,13 @@ def colour_of(types: Sequence[str]) -> dict[str, str]:
     return {type_: f"t{number % COLOURS}" for number, type_ in enumerate(types)}
 
 
-def marked(text: str, spans: Iterable[tuple[int, int, str]], colours: Mapping[str, str]) -> str:
-    """A text with its spans (start, end, label) marked; of two that overlap, the first."""
+def marked(text: str, spans: Iterable[tuple[int, int, str]], colours: Mapping[str, str], *, named: bool = False) -> str:
+    """A text with its spans (start, end, label) marked, and named if wanted; of two that overlap, the longer first one."""
     shown, position = "", 0
-    for start, end, label in sorted(spans):
+    for start, end, label in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start < position:
             continue
-        inside = escape(text[start:end])
+        inside = escape(text[start:end]) + (f"<sub>{escape(label)}</sub>" if named else "")
         shown += escape(text[position:start])
         shown += f'<mark class="{colours[label]}" title="{escape(label)}">{inside}</mark>'
         position = end

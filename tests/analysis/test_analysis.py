@@ -11,9 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encoders import embedded, plain_features
+from encoders import embedded
 from mproto import Document, Span, annotate, demo
-from mproto.analysis.charts import line_chart, scatter, ticks
+from mproto.analysis.charts import line_chart, line_class, scatter, shape_number, ticks
 from mproto.analysis.curves import POINTS, Curve, curves
 from mproto.analysis.hardest import hardest
 from mproto.analysis.projection import choose, project
@@ -21,6 +21,7 @@ from mproto.analysis.prototypes import AT_ONCE, flow, prototype_cards, prototype
 from mproto.analysis.terms import coverage, new_terms
 from mproto.analysis.words import Words, look, sample
 from mproto.method.assignment import assign
+from mproto.models.batch import collate, make_windows
 from mproto.models.mproto import MProtoModel
 from mproto.recognizer import Entity
 from mproto.training.loop import Progress
@@ -44,9 +45,10 @@ class TestWords:
         expected = [(n, i) for n, document in enumerate(words.documents) for i in range(document.word_count)]
         assert list(zip(words.document.tolist(), words.index.tolist(), strict=True)) == expected
         place = expected.index((7, 0))
-        positions, features = plain_features(small_model().model.encoder, list(words.documents[7].word_texts))
-        for i in range(words.documents[7].word_count):
-            torch.testing.assert_close(words.features[place + i], features[positions.index(i)], atol=1e-5, rtol=1e-4)
+        encoder, texts = small_model().model.encoder, words.documents[7].word_texts
+        with torch.no_grad():
+            features = encoder(collate(make_windows([texts], encoder.tokenizer, encoder.window), encoder.pad_id))
+        torch.testing.assert_close(words.features[place : place + len(texts)], features, atol=1e-5, rtol=1e-4)
 
     def test_classes_are_those_of_the_spans(self) -> None:
         words, names = read_words(), ("O", *small_model().labels)
@@ -78,9 +80,12 @@ class TestWords:
         documents = labelled()
         assert sample(documents, 10**6) == [d for d in documents if d.word_count]
         some = sample(documents, 200)
-        assert sum(d.word_count for d in some) <= 200
+        assert 150 < sum(d.word_count for d in some) <= 200
         assert some == [d for d in documents if d in some] == sample(documents, 200) != sample(documents, 200, seed=1)
-        assert len(sample(documents, 1)) == 1
+        long = Document("word " * 300)
+        for seed in range(5):  # one long document does not keep the others out
+            assert sum(d.word_count for d in sample([long, *documents], 250, seed)) > 150
+        assert sample([long], 200) == []
 
 
 class TestProjection:
@@ -96,6 +101,13 @@ class TestProjection:
         distances = torch.cdist(places, places).fill_diagonal_(9)
         assert (kinds[distances.argmin(-1)] == kinds).all()
         assert torch.equal(project(points).places, places)
+
+    def test_points_that_are_all_the_same(self) -> None:
+        """Which t-SNE would divide by."""
+        for count in (12, 16, 40):
+            places, method = project(torch.ones(count, 8))
+            assert method == "PCA"
+            assert torch.isfinite(places).all()
 
     @pytest.mark.parametrize("count", [1, 2, 5])
     def test_few_points(self, count: int) -> None:
@@ -192,14 +204,20 @@ def test_hardest_sentences() -> None:
         ("one is half right", [], [Span(0, 3, "A")], [(Span(0, 6, "A"), 0.3)]),
         ("no people here, and more found", [Span(0, 2, "A")], None, [(Span(0, 2, "A"), 1.0), (Span(3, 9, "A"), 1.0)]),
         ("no people here, and one not", [Span(0, 2, "A"), Span(3, 9, "A")], None, [(Span(3, 9, "B"), 1.0)]),
-        ("x" * 2000, [], [Span(0, 3, "A")], []),
+        ("long " * 400, [], [Span(0, 4, "A"), Span(1000, 1004, "A")], [(Span(0, 4, "A"), 1.0)]),
     )
     found = hardest(words, 10)
-    assert [(hard.text[:12], round(hard.difference, 2)) for hard in found] == [
-        ("no people he", 2.0),
-        ("one is misse", 1.0),
-        ("one is half ", 0.8),
+    assert [(hard.text[:12], round(hard.difference, 2), hard.by_people) for hard in found] == [
+        ("no people he", 2.0, False),
+        ("one is misse", 1.0, True),
+        ("long long lo", 1.0, True),
+        ("one is half ", 0.8, True),
     ]
+    part = found[2]  # of a long text, where the two differ
+    assert len(part.text) == 600
+    ((start, end, _),) = part.right
+    assert part.text[start:end] == "long"
+    assert part.found == ()
     assert hardest(words, 1) == found[:1]
 
 
@@ -225,11 +243,15 @@ class TestCharts:
                 assert 0 <= x <= 640
                 assert 0 <= y <= 220
 
+    def test_thirty_six_kinds_differ(self) -> None:
+        assert len({line_class(number) for number in range(36)}) == 36
+        assert len({(number % 6, shape_number(number)) for number in range(36)}) == 36
+
     def test_points_are_numbered(self) -> None:
         drawn = ET.fromstring(scatter([(0.0, 0.0, 0), (1.0, 0.5, 7)], [(0.5, 0.5, 1, "<b>")]))
         uses = drawn.findall("g/use")
         assert [use.attrib["data-i"] for use in uses] == ["0", "1"]
-        assert [use.attrib["href"] for use in uses] == ["#s0", "#s1"]
+        assert [use.attrib["href"] for use in uses] == ["#s0", "#s2"]
         assert [text.text for text in drawn.iter("text")] == ["<b>"]
 
     def test_curves_of_a_long_run(self) -> None:

@@ -21,8 +21,9 @@ from mproto.cli import main
 from mproto.training.folder import read_history
 from runs import SMALL, labelled, small_model
 
+LONG = "https-" + "x" * 200
 EVIL = '</script><script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
-SECTIONS = ["run", "curves", "coverage", "scores", "words", "prototypes", "transport", "hardest", "terms"]
+SECTIONS = ["run", "curves", "corpus", "coverage", "scores", "words", "prototypes", "transport", "hardest", "terms"]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -42,7 +43,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def evil_documents() -> list[Document]:
     """Texts, labels and terms that would run as scripts if they were not escaped."""
     found = list(annotate(demo.documents("test")[:30], demo.gazetteer()))
-    text = f"Aspirin {EVIL} helps against gout."
+    text = f"Aspirin {EVIL} {LONG} helps against gout."
     spans = (Span(0, 7, "Chemical"), Span(8, 8 + len(EVIL), "Disease"))
     return [*found, Document(text, spans, gold=(*spans, Span(len(text) - 5, len(text) - 1, "<b>Type</b>")))]
 
@@ -73,7 +74,7 @@ class Tags(HTMLParser):
 
 
 def test_the_page_is_whole_and_fetches_nothing(looked_into: Report) -> None:
-    page = report_page(looked_into)
+    page = report_page(looked_into).decode()
     tags = Tags(page)
     assert [id for id in tags.ids if id in SECTIONS] == SECTIONS
     assert len(set(tags.ids)) == len(tags.ids)
@@ -93,11 +94,11 @@ def test_training_writes_one_about_its_data(run: Path) -> None:
 @pytest.mark.usefixtures("run")
 def test_other_methods_have_pages_too() -> None:
     embedded()
-    page = report_page(report(small_model("tagger"), [], labelled()[:10]))
+    page = report_page(report(small_model("tagger"), [], labelled()[:10])).decode()
     ids = [id for id in Tags(page).ids if id in SECTIONS]
-    assert ids == ["run", "curves", "coverage", "words", "hardest", "terms"]
+    assert ids == ["run", "curves", "corpus", "coverage", "words", "hardest", "terms"]
     assert "There is no history." in page
-    bare = report_page(report(small_model("tagger"), []))
+    bare = report_page(report(small_model("tagger"), [])).decode()
     assert [id for id in Tags(bare).ids if id in SECTIONS] == ["run", "curves"]
 
 
@@ -117,8 +118,10 @@ def browser() -> Iterator[Any]:
     ("scheme", "width"), [("light", 1100), ("dark", 1100), ("light", 390)], ids=["light", "dark", "phone"]
 )
 def test_in_a_browser(scheme: str, width: int, looked_into: Report, browser: Any, tmp_path: Path) -> None:
-    (tmp_path / "report.html").write_text(report_page(looked_into))
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, offline=True)
+    (tmp_path / "report.html").write_bytes(report_page(looked_into))
+    context_has_touch = width < 500
+    size = {"width": width, "height": 900}
+    context = browser.new_context(color_scheme=scheme, viewport=size, offline=True, has_touch=context_has_touch)
     page = context.new_page()
     problems: list[str] = []
     page.on("console", lambda message: problems.append(message.text))
@@ -139,6 +142,10 @@ def test_in_a_browser(scheme: str, width: int, looked_into: Report, browser: Any
     assert any(f"{row[3]} · dictionary: {row[4]}" in shown and row[1] in shown for row in data)
     page.mouse.move(2, 2)
     assert not page.locator("#tip").is_visible()
+    if context_has_touch:
+        box = self_drawn.bounding_box()
+        page.touchscreen.tap(box["x"] + 9, box["y"] + 9)  # near it will do
+        assert page.locator("#tip").is_visible()
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == ("rgb(23, 23, 26)" if scheme == "dark" else "rgb(255, 255, 255)")
     assert problems == []
@@ -165,11 +172,21 @@ class TestCommand:
         assert main([*map(str, arguments), "--json"]) == 0
         shown = json.loads(capsys.readouterr().out)
         assert shown["scores"]["overall"]["gold"] > 0
-        assert all(line["labelled"] == 0 for line in shown["coverage"])
+        ids = Tags((tmp_path / "r.html").read_text()).ids
+        told = ["run", "curves", "corpus", "scores", "words", "prototypes", "hardest", "terms"]
+        assert [id for id in ids if id in SECTIONS] == told  # nothing about a dictionary, since there is none
+        assert "dictionary lacks" not in (tmp_path / "r.html").read_text()
 
     def test_a_run_alone(self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["report", str(run), "--output", str(tmp_path / "r.html")]) == 0
         assert capsys.readouterr().out == f"the report is in {tmp_path / 'r.html'}\n"
+
+    def test_the_corpus_is_not_replaced(self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "c.txt").write_text("Aspirin helps.\n")
+        file = str(tmp_path / "c.txt")
+        assert main(["report", str(run), "--corpus", file, "--output", file, "--force"]) == 2
+        assert "is both input and output" in capsys.readouterr().err
+        assert (tmp_path / "c.txt").read_text() == "Aspirin helps.\n"
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -177,11 +194,20 @@ class TestCommand:
             (["nowhere"], "nowhere: holds no model"),
             (["RUN", "--human"], "are about a corpus, and there is none; pass --corpus"),
             (["RUN", "--corpus", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
+            (["RUN", "--corpus", "blank.txt"], "blank.txt: holds no document with words"),
         ],
     )
     def test_wrong_calls(
-        self, arguments: list[str], message: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self,
+        arguments: list[str],
+        message: str,
+        run: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
+        (tmp_path / "blank.txt").write_text("\n \n")
+        monkeypatch.chdir(tmp_path)
         given = [str(run) if argument == "RUN" else argument for argument in arguments]
         assert main(["report", *given, "--output", str(tmp_path / "r.html")]) == 2
         assert message in capsys.readouterr().err

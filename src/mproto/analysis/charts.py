@@ -24,8 +24,20 @@ SHAPES = (
     "M-4 -1h3v-3h2v3h3v2h-3v3h-2v-3h-3z",  # cross
     "M0 4L4 -3H-4z",  # triangle upside down
 )
+
+
+def line_class(number: int) -> str:
+    """Classes of a line: 36 of colour and dash."""
+    return f"c{number % COLOURS} d{(number + number // COLOURS) % COLOURS}"
+
+
+def shape_number(number: int) -> int:
+    """36 of colour and shape: the colours of the first six come back with other shapes."""
+    return (number + number // COLOURS) % COLOURS
+
+
 STYLE = "".join(
-    f".c{n} {{ stroke: var(--t{n}); stroke-dasharray: {DASHES[n] or 'none'} }} .f{n} {{ fill: var(--t{n}) }} "
+    f".c{n} {{ stroke: var(--t{n}) }} .d{n} {{ stroke-dasharray: {DASHES[n] or 'none'} }} .f{n} {{ fill: var(--t{n}) }} "
     for n in range(COLOURS)
 ) + (
     "svg { max-width: 100%; height: auto; display: block } svg text { fill: var(--soft); font: 11px system-ui, sans-serif } "
@@ -60,7 +72,7 @@ def line_chart(curves: Sequence[Curve]) -> str:
         path = "L".join("{:.1f} {:.1f}".format(*place(x, y)) for x, y in curve.points)
         if len(curve.points) == 1:
             path += "h.1"  # a dot
-        lines.append(f'<path class="curve c{number % COLOURS}" stroke-linecap="round" d="M{path}"/>')
+        lines.append(f'<path class="curve {line_class(number)}" stroke-linecap="round" d="M{path}"/>')
     drawn = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img">{"".join(lines)}</svg>'
     return (line_keys(curve.name for curve in curves) if len(curves) > 1 else "") + drawn
 
@@ -68,7 +80,8 @@ def line_chart(curves: Sequence[Curve]) -> str:
 def line_keys(names: Iterable[str]) -> str:
     """Which line is which."""
     keys = (
-        f'<span><svg width="34" height="10"><path class="curve c{number % COLOURS}" d="M1 5H33"/></svg> {escape(name)}</span>'
+        f'<span><svg width="34" height="10"><path class="curve {line_class(number)}" d="M1 5H33"/></svg> '
+        f"{escape(name)}</span>"
         for number, name in enumerate(names)
     )
     return f'<div class="keys">{"".join(keys)}</div>'
@@ -78,7 +91,7 @@ def shape_keys(names: Iterable[str]) -> str:
     """Which shape is which."""
     keys = (
         f'<span><svg width="12" height="12"><path class="f{number % COLOURS}" transform="translate(6 6)" '
-        f'd="{SHAPES[number % COLOURS]}"/></svg> {escape(name)}</span>'
+        f'd="{SHAPES[shape_number(number)]}"/></svg> {escape(name)}</span>'
         for number, name in enumerate(names)
     )
     return f'<div class="keys">{"".join(keys)}</div>'
@@ -98,12 +111,12 @@ def scatter(points: Iterable[tuple[float, float, int]], large: Iterable[tuple[fl
 
     symbols = "".join(f'<path id="s{n}" d="{shape}"/>' for n, shape in enumerate(SHAPES))
     small = "".join(
-        f'<use href="#s{kind % COLOURS}" class="f{kind % COLOURS}" x="{at(x)}" y="{at(1 - y)}" data-i="{i}"/>'
+        f'<use href="#s{shape_number(kind)}" class="f{kind % COLOURS}" x="{at(x)}" y="{at(1 - y)}" data-i="{i}"/>'
         for i, (x, y, kind) in enumerate(points)
     )
     big = "".join(
         f'<g class="big" transform="translate({at(x)} {at(1 - y)})"><path class="f{kind % COLOURS}" '
-        f'd="{SHAPES[kind % COLOURS]}" transform="scale(2.6)"/>'
+        f'd="{SHAPES[shape_number(kind)]}" transform="scale(2.6)"/>'
         f'<text x="{-10 if x > 0.8 else 10}" y="4" text-anchor="{"end" if x > 0.8 else "start"}">{escape(name)}</text></g>'
         for x, y, kind, name in large
     )

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from mproto.recognizer import Entity
     from mproto.text.document import Document, Span
 
-LONGEST = 1000
-"""Characters of a text that is shown; longer ones are left out."""
+LONGEST = 600
+"""Characters of a text that are shown; of longer ones, a part where the two differ."""
 
 
 class Hard(NamedTuple):
@@ -23,12 +23,14 @@ class Hard(NamedTuple):
         right: by people, where they labelled it, and else by the dictionary.
         found: by the model.
         difference: how much the two differ.
+        by_people: whether people labelled it.
     """
 
     text: str
     right: tuple[Span, ...]
     found: tuple[Span, ...]
     difference: float
+    by_people: bool
 
 
 def hardest(words: Words, most: int) -> list[Hard]:
@@ -38,8 +40,8 @@ def hardest(words: Words, most: int) -> list[Hard]:
     as the model is sure of it. Where people did not label, what the dictionary lacks is no error, and is not counted.
     """
     found = [_compare(d, entities) for d, entities in zip(words.documents, words.entities, strict=True)]
-    wrong = [hard for hard in found if hard.difference > 0 and len(hard.text) <= LONGEST]
-    return sorted(wrong, key=lambda hard: -hard.difference)[:most]
+    wrong = sorted((hard for hard in found if hard.difference > 0), key=lambda hard: -hard.difference)
+    return [_shortened(hard) for hard in wrong[:most]]
 
 
 def _compare(document: Document, entities: Sequence[Entity]) -> Hard:
@@ -48,7 +50,22 @@ def _compare(document: Document, entities: Sequence[Entity]) -> Hard:
     found = tuple(entity.span for entity in entities)
     missed = sum(0.5 if _is_touched(span, found) else 1.0 for span in set(right) - set(found))
     in_vain = sum(entity.score for entity in entities if entity.span not in right) if by_people else 0.0
-    return Hard(document.text, tuple(right), found, missed + in_vain)
+    return Hard(document.text, tuple(right), found, missed + in_vain, by_people)
+
+
+def _shortened(hard: Hard) -> Hard:
+    """The part of a long text around the first span that one has and the other has not."""
+    if len(hard.text) <= LONGEST:
+        return hard
+    first = min(span.start for span in set(hard.right) ^ set(hard.found))
+    start = max(0, min(first - LONGEST // 3, len(hard.text) - LONGEST))
+    part = range(start, start + LONGEST)
+
+    def inside(spans: tuple[Span, ...]) -> tuple[Span, ...]:
+        kept = (span for span in spans if span.start in part and span.end - 1 in part)
+        return tuple(span._replace(start=span.start - start, end=span.end - start) for span in kept)
+
+    return hard._replace(text=hard.text[start : start + LONGEST], right=inside(hard.right), found=inside(hard.found))
 
 
 def _is_touched(span: Span, others: Sequence[Span]) -> bool:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 COMPONENTS = 50
 """Dimensions that are left before t-SNE, which does better without the noise of the others."""
+FEWEST = 10
+"""Different points that t-SNE is used for."""
 
 
 class Map(NamedTuple):
@@ -43,23 +45,25 @@ def choose(words: Words, most: int, seed: int = 0) -> Tensor:
 
 
 def project(points: Tensor, seed: int = 0) -> Map:
-    """Lay out points (n, d), n ≥ 1, by the angles between them; the same every time."""
+    """Lay out points (n, d), n ≥ 1, by the angles between them; the same every time on a machine."""
     directions = normalize(points.float(), dim=-1)
     centred = directions - directions.mean(0)
-    torch.manual_seed(seed)
     rank = min(COMPONENTS, *centred.shape)
     _, _, axes = torch.linalg.svd(centred, full_matrices=False)
     flat = centred @ axes[:rank].T
-    # The sign of an axis is arbitrary; fix it, so that every machine draws the same map.
+    # The sign of an axis is arbitrary; fix it, so that maps do not turn over.
     flat = flat * torch.where(flat.gather(0, flat.abs().argmax(0, keepdim=True)) < 0, -1.0, 1.0)
-    if len(points) < 10:
+    # Fewer different points than t-SNE needs, or none that differ, which it divides by.
+    if len(flat.unique(dim=0)) < FEWEST:
         return Map(_fit(flat), "PCA")
     try:
         from sklearn.manifold import TSNE
+        from threadpoolctl import threadpool_limits
     except ImportError:
         return Map(_fit(flat), "PCA")
     perplexity = min(30.0, (len(points) - 1) / 3)
-    layout = TSNE(perplexity=perplexity, init="pca", random_state=seed, method="barnes_hut").fit_transform(flat.numpy())
+    with threadpool_limits(1):  # several threads would add up in any order
+        layout = TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(flat.numpy())
     return Map(_fit(torch.from_numpy(layout)), "t-SNE")
 
 

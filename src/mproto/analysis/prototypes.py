@@ -92,9 +92,8 @@ class Flow(NamedTuple):
     """Where denoised transport sends the words that are labelled O.
 
     Attributes:
-        counts: (K, K) long: words of each class, by people's labels or else by the model, and of the class of the prototype
-            that they are assigned to.
-        by_people: whether the first is by people's labels.
+        counts: (K, K) long: words of each class, and of the class of the prototype that they are assigned to.
+        by_people: whether the first is by people's labels (of the words that they labelled), and not by the model.
     """
 
     counts: Tensor
@@ -103,9 +102,10 @@ class Flow(NamedTuple):
 
 def flow(model: MProtoModel, words: Words) -> Flow:
     """Assign the O words as a training step would, some at a time."""
-    other = torch.nonzero(words.labels == OTHER).squeeze(-1)
-    by_people = bool((words.gold >= 0).all())
-    true = (words.gold if by_people else words.predicted)[other]
+    by_people = any(document.gold is not None for document in words.documents)
+    true = words.gold if by_people else words.predicted
+    other = torch.nonzero((words.labels == OTHER) & (true >= 0)).squeeze(-1)
+    true = true[other]
     similarity, class_of = _similarity(model, words)[other], model.bank.class_of.cpu()
     classes = len(model.labels) + 1
     counts = torch.zeros(classes, classes, dtype=torch.long)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mproto.text.scoring import Scores
     from mproto.training.loop import Progress
 
-MOST_WORDS, MOST_POINTS, MOST_TERMS, MOST_HARD = 100_000, 1500, 100, 20
+MOST_WORDS, MOST_POINTS, MOST_HARD = 100_000, 1500, 20
 RESAMPLES = 500
 
 
@@ -71,21 +71,25 @@ class Findings:
     """What is seen in a corpus.
 
     Attributes:
+        corpus: what it is called.
         documents, words: how many were looked at.
-        of: how many documents there are.
+        of: how many documents with words there are.
+        has_dictionary: whether a dictionary labelled it; without, nothing is told of one.
         coverage: of the dictionary.
         scores: against people's labels, where there are any.
         word_map: of features.
         cards: of the prototypes, where the model has any.
         flow: of the transport of O words, where the model has one.
         hardest: texts to read first.
-        by_people: whether what is right in those is told by people.
-        terms: that the dictionary lacks.
+        by_people: whether people labelled any of it.
+        terms: that the model finds and the dictionary lacks.
     """
 
+    corpus: str
     documents: int
     words: int
     of: int
+    has_dictionary: bool
     coverage: list[Coverage]
     scores: Scores | None
     word_map: WordMap
@@ -118,6 +122,7 @@ def report(
     history: Sequence[Progress],
     documents: Sequence[Document] = (),
     *,
+    corpus: str = "",
     known: Collection[str] = (),
     most_words: int = MOST_WORDS,
     seed: int = 0,
@@ -128,12 +133,14 @@ def report(
         recognizer: the trained model.
         history: of the run.
         documents: with the dictionary's spans, and with gold spans where people labelled them.
+        corpus: what those are called.
         known: terms of the dictionary.
         most_words: more are not looked at; which ones is drawn at random.
         seed: of what is drawn.
     """
     chosen = sample(documents, most_words, seed)
-    findings = _find(recognizer, chosen, len(documents), known, seed) if chosen else None
+    total = sum(document.word_count > 0 for document in documents)
+    findings = _find(recognizer, chosen, corpus, total, known, seed) if chosen else None
     return Report(_facts(recognizer, history), ("O", *recognizer.labels), curves(history), findings)
 
 
@@ -144,7 +151,8 @@ def _facts(recognizer: Recognizer, history: Sequence[Progress]) -> dict[str, str
     if history:
         best = [progress.step for progress in history if progress.best]
         facts["steps"] = f"{len(history):,}"
-        facts["kept"] = f"the weights after step {best[-1]:,}" if best else ""
+        averaged = config.training.selection in ("auto", "last") and config.training.average > 0
+        facts["kept"] = f"the weights after step {best[-1]:,}" if best and not averaged else ""
         facts["training time"] = f"{sum(progress.seconds for progress in history) / 60:.1f} minutes"
         facts["words a second"] = f"{sum(p.words for p in history) / sum(p.seconds for p in history):,.0f}"
         facts["peak memory"] = f"{max(progress.memory for progress in history):,} MB"
@@ -154,29 +162,34 @@ def _facts(recognizer: Recognizer, history: Sequence[Progress]) -> dict[str, str
     return {name: value for name, value in facts.items() if value}
 
 
-def _find(recognizer: Recognizer, documents: list[Document], total: int, known: Collection[str], seed: int) -> Findings:
+def _find(
+    recognizer: Recognizer, documents: list[Document], corpus: str, total: int, known: Collection[str], seed: int
+) -> Findings:
     words = look(recognizer, documents)
+    has_dictionary = bool(known) or any(document.spans for document in documents)
     by_people = any(document.gold is not None for document in documents)
     model = prototype_model(recognizer.model)
     return Findings(
+        corpus=corpus,
         documents=len(documents),
         words=len(words),
         of=total,
+        has_dictionary=has_dictionary,
         coverage=coverage(words, recognizer.labels),
-        scores=_score(words, known) if by_people else None,
+        scores=_score(words, known if has_dictionary else None) if by_people else None,
         word_map=_draw(recognizer, words, seed),
         cards=prototype_cards(model, words) if model else [],
-        flow=flow(model, words) if model and model.settings.denoise else None,
+        flow=flow(model, words) if model and model.settings.denoise and has_dictionary else None,
         hardest=hardest(words, MOST_HARD),
         by_people=by_people,
-        terms=new_terms(words, known)[:MOST_TERMS],
+        terms=new_terms(words, known),
     )
 
 
-def _score(words: Words, known: Collection[str]) -> Scores:
+def _score(words: Words, known: Collection[str] | None) -> Scores:
     """On the documents that people labelled; terms that the dictionary labels anywhere count as seen."""
-    seen = {document.surface(span) for document in words.documents for span in document.spans}
-    scorer = Scorer(seen.union(known))
+    labelled = {document.surface(span) for document in words.documents for span in document.spans}
+    scorer = Scorer(None if known is None else labelled.union(known))
     for document, entities in zip(words.documents, words.entities, strict=True):
         if document.gold is not None:
             scorer.add(document.text, document.gold, [entity.span for entity in entities])
@@ -199,7 +212,7 @@ def _draw(recognizer: Recognizer, words: Words, seed: int) -> WordMap:
     numbers = torch.where(words.gold >= 0, words.gold, words.predicted)[chosen].tolist()
     classes = ("O", *recognizer.labels)
     points = tuple(
-        Point(x, y, number, *words.context(place), classes[int(words.labels[place])], prototype)
+        Point(x, y, number, *words.context(place), (*classes, "another type")[int(words.labels[place])], prototype)
         for (x, y), number, place, prototype in zip(_pairs(places), numbers, chosen.tolist(), nearest, strict=False)
     )
     prototypes = tuple(

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 
 from mproto import pages
 from mproto.analysis import charts
-from mproto.outputs import Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from mproto.analysis.prototypes import Card, Flow
     from mproto.analysis.report import Findings, Point, Report
+    from mproto.text.document import Span
     from mproto.text.scoring import Counts, Scores
+
+MOST_TERMS = 100
+"""Of the terms that are found."""
 
 STYLE = (
     """
+body { overflow-wrap: anywhere }
 nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: .5rem 0 0; font-size: .92rem } a { color: var(--t0) }
 .protos { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: .75rem }
 .proto { background: var(--panel); border-radius: .5rem; padding: .6rem 1rem; overflow-wrap: anywhere }
@@ -28,7 +31,7 @@ nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: .5rem 0 0; font-
 .big text { fill: var(--ink); font-weight: 700; paint-order: stroke; stroke: var(--paper); stroke-width: 3px }
 #map use { cursor: pointer } #tip { position: fixed; display: none; max-width: min(24rem, 90vw); background: var(--panel);
   border: 1px solid var(--line); border-radius: .4rem; padding: .4rem .6rem; font-size: .88rem; pointer-events: none }
-.right, .found { display: block } .tag { color: var(--soft); font-size: .8rem; display: inline-block; min-width: 6rem }
+.side { display: block } .tag { color: var(--soft); font-size: .8rem; display: inline-block; min-width: 6rem }
 """
     + charts.STYLE
 )
@@ -36,33 +39,45 @@ nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: .5rem 0 0; font-
 SCRIPT = """
 const words = JSON.parse(document.getElementById("points").textContent);
 const map = document.getElementById("map"), tip = document.getElementById("tip");
+function place_of(event) {  // the point under the pointer, or for a finger the nearest
+  const own = event.target.dataset ? event.target.dataset.i : undefined;
+  if (own !== undefined || event.pointerType === "mouse") return own;
+  let best, least = 24;
+  for (const use of map.querySelectorAll("use")) {
+    const box = use.getBoundingClientRect();
+    const away = Math.hypot(box.x + box.width / 2 - event.clientX, box.y + box.height / 2 - event.clientY);
+    if (away < least) [best, least] = [use.dataset.i, away];
+  }
+  return best;
+}
 function show(event) {
-  const place = event.target.dataset ? event.target.dataset.i : undefined;
-  if (place === undefined) { tip.style.display = "none"; return; }
+  const place = place_of(event);
+  if (place === undefined) { hide(); return; }
   const [before, word, after, kind, label, prototype] = words[place];
   const bold = document.createElement("b");
   bold.textContent = word;
   tip.replaceChildren(before, bold, after, document.createElement("br"),
-    kind + " · dictionary: " + label + (prototype ? " · nearest: " + prototype : ""));
+    kind + (label ? " · dictionary: " + label : "") + (prototype ? " · nearest: " + prototype : ""));
   tip.style.display = "block";
   const box = tip.getBoundingClientRect();
   tip.style.left = Math.max(4, Math.min(event.clientX + 12, innerWidth - box.width - 8)) + "px";
   tip.style.top = Math.max(4, Math.min(event.clientY + 12, innerHeight - box.height - 8)) + "px";
 }
-map.addEventListener("pointermove", show);
-map.addEventListener("pointerdown", show);
-map.addEventListener("pointerleave", () => { tip.style.display = "none"; });
+function hide() { tip.style.display = "none"; }
+map.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") show(event); });
+map.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
+document.addEventListener("pointerdown", (event) => { map.contains(event.target) ? show(event) : hide(); });
 """
 
 
-def report_page(report: Report) -> str:
-    """The page; its sections have ids, so that one can link to them."""
+def report_page(report: Report) -> bytes:
+    """The page, in UTF-8; its sections have ids, so that one can link to them."""
     sections = [("run", "The run", _facts(report)), ("curves", "Learning curves", _curves(report))]
     if report.findings:
         sections += _found(report, report.findings)
     links = "".join(f'<a href="#{key}">{title}</a>' for key, title, _ in sections)
     body = "".join(f'<section id="{key}"><h2>{title}</h2>{content}</section>' for key, title, content in sections)
-    return pages.page("Training report", f"<nav>{links}</nav>{body}", STYLE)
+    return pages.page("Training report", f"<nav>{links}</nav>{body}", STYLE).encode("utf-8", "backslashreplace")
 
 
 def _facts(report: Report) -> str:
@@ -78,12 +93,11 @@ def _curves(report: Report) -> str:
 
 def _found(report: Report, findings: Findings) -> list[tuple[str, str, str]]:
     """The sections that need a corpus."""
-    whole = findings.documents == findings.of
-    sampled = "" if whole else f" A random part of {findings.of:,} documents."
-    looked = f"<p>{findings.documents:,} documents with {findings.words:,} words were looked at.{sampled}</p>"
-    sections = [("coverage", "What the dictionary covers", looked + _coverage(findings))]
+    sections = [("corpus", "The corpus", _corpus(findings))]
+    if findings.has_dictionary:
+        sections.append(("coverage", "What the dictionary covers", _coverage(findings)))
     if findings.scores:
-        sections.append(("scores", "Scores", _scores(findings.scores)))
+        sections.append(("scores", "Scores", _scores(findings.scores, findings.corpus)))
     sections.append(("words", "Map of words", _map(report, findings)))
     if findings.cards:
         sections.append(("prototypes", "Prototypes", _cards(findings.cards)))
@@ -92,8 +106,18 @@ def _found(report: Report, findings: Findings) -> list[tuple[str, str, str]]:
             ("transport", "Where transport sends words without a label", _flow(findings.flow, report.classes))
         )
     sections.append(("hardest", "Read these first", _hardest(report, findings)))
-    sections.append(("terms", "Terms that the dictionary lacks", _terms(findings)))
+    sections.append(
+        ("terms", "Terms that the dictionary lacks" if findings.has_dictionary else "Terms found", _terms(findings))
+    )
     return sections
+
+
+def _corpus(findings: Findings) -> str:
+    whole = findings.documents == findings.of
+    sampled = "" if whole else f" They were drawn at random from {findings.of:,}."
+    name = f"{escape(findings.corpus)}: " if findings.corpus else ""
+    without = "" if findings.has_dictionary else " No dictionary labelled them."
+    return f"<p>{name}{findings.documents:,} documents with {findings.words:,} words.{sampled}{without}</p>"
 
 
 def _coverage(findings: Findings) -> str:
@@ -105,7 +129,9 @@ def _coverage(findings: Findings) -> str:
     return pages.table(header, rows, range(1, 6))
 
 
-def _scores(scores: Scores) -> str:
+def _scores(scores: Scores, corpus: str) -> str:
+    on = f" of {escape(corpus)}" if corpus else ""
+    about = f"<p>Against people's labels{on}, {scores.documents:,} documents.</p>"
     lines: list[tuple[str, Counts]] = [("all", scores.overall)]
     lines += list(scores.types.items())
     lines += [("boundaries (Loc.)", scores.loc), ("types (Cls.)", scores.cls)]
@@ -113,26 +139,28 @@ def _scores(scores: Scores) -> str:
     lines += [("terms not in it", scores.unseen)] if scores.unseen else []
     intervals = {"all": "overall", "boundaries (Loc.)": "loc", "types (Cls.)": "cls"}
     rows = []
-    for name, counts in lines:
-        interval = scores.intervals.get(intervals.get(name, ""), {}).get("f1")
+    for place, (name, counts) in enumerate(lines):
+        measured = "" if 0 < place <= len(scores.types) else intervals.get(name, "")
+        interval = scores.intervals.get(measured, {}).get("f1")
         between = f"{100 * interval.low:.1f} – {100 * interval.high:.1f}" if interval else ""
         figures = (f"{100 * value:.2f}" for value in (counts.precision, counts.recall, counts.f1))
         rows.append([escape(name), *figures, between, f"{counts.gold:,}"])
     header = ("", "precision", "recall", "F1", "95 % of resamples", "entities")
-    return pages.table(header, rows, range(1, 6))
+    return about + pages.table(header, rows, range(1, 6))
 
 
 def _map(report: Report, findings: Findings) -> str:
     word_map = findings.word_map
-    by = "people's labels" if findings.by_people else "predictions"
+    by = "people's labels, or predictions where there are none" if findings.by_people else "predictions"
+    large = " Large marks are prototypes." if word_map.prototypes else ""
     about = (
-        f"<p>{len(word_map.points):,} words, as many of each class as there are (by {by}), laid out by {word_map.method}. "
-        "Point at one to see where it stands. Large marks are prototypes.</p>"
+        f"<p>{len(word_map.points):,} words, drawn at random, of each class (by {by}) as many as of any other if it has so "
+        f"many; laid out by {word_map.method}. Point at one, or tap near it, to see where it stands.{large}</p>"
     )
     points = charts.scatter(
         ((p.x, p.y, p.number) for p in word_map.points), ((p.x, p.y, p.number, p.word) for p in word_map.prototypes)
     )
-    rows = [_row(point, report.classes) for point in word_map.points]
+    rows = [_row(point, report.classes, told=findings.has_dictionary) for point in word_map.points]
     data = json.dumps(rows, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
         f'{about}{charts.shape_keys(report.classes)}{points}<div id="tip" role="tooltip"></div>'
@@ -140,8 +168,10 @@ def _map(report: Report, findings: Findings) -> str:
     )
 
 
-def _row(point: Point, classes: tuple[str, ...]) -> tuple[str, ...]:
-    return (point.before, point.word, point.after, classes[point.number], point.label, point.prototype)
+def _row(point: Point, classes: tuple[str, ...], *, told: bool) -> tuple[str, ...]:
+    """What is shown of a word, and what the dictionary calls it where there is one."""
+    label = point.label if told else ""
+    return (point.before, point.word, point.after, classes[point.number], label, point.prototype)
 
 
 def _cards(cards: Iterable[Card]) -> str:
@@ -166,7 +196,8 @@ def _flow(found: Flow, classes: tuple[str, ...]) -> str:
         rows.append([escape(name), *cells, f"{total:,}"])
     about = (
         f"<p>Words that the dictionary does not label: each line is what {side} call them, each column the class of the "
-        "prototype that denoised transport assigns them to, in percent of the line. Those under O are learnt as O.</p>"
+        "prototype that denoised transport assigns them to, in percent of the line. Training with denoised transport learns "
+        "those under O as O.</p>"
     )
     return about + pages.table(("", *classes, "words"), rows, range(1, len(classes) + 2))
 
@@ -178,23 +209,27 @@ def _heat(count: int, total: int) -> str:
 
 
 def _hardest(report: Report, findings: Findings) -> str:
-    colours = pages.colour_of(report.classes)
-    del colours["O"]
+    colours = dict(list(pages.colour_of(report.classes).items())[1:])  # those of the map, without O
     for hard in findings.hardest:  # types that the model does not know
         for span in hard.right:
             colours.setdefault(span.label, "")
-    right = "people" if findings.by_people else "dictionary"
     about = (
         "Where model and people differ most."
         if findings.by_people
         else "Where the model does not find what the dictionary labels: either may be wrong."
     )
     items = "".join(
-        f'<li><span class="right"><span class="tag">{right}</span>{pages.marked(hard.text, hard.right, colours)}</span>'
-        f'<span class="found"><span class="tag">model</span>{pages.marked(hard.text, hard.found, colours)}</span></li>'
+        f"<li>{_side('people' if hard.by_people else 'dictionary', hard.text, hard.right, colours)}"
+        f"{_side('model', hard.text, hard.found, colours)}</li>"
         for hard in findings.hardest
     )
     return f"<p>{about}</p>{pages.legend(colours)}<ol>{items}</ol>" if items else f"<p>{about} There are none.</p>"
+
+
+def _side(who: str, text: str, spans: Iterable[Span], colours: dict[str, str]) -> str:
+    """A text as one of the two sees it."""
+    shown = pages.marked(text, spans, colours, named=True)
+    return f'<span class="side"><span class="tag">{who}</span>{shown}</span>'
 
 
 def _terms(findings: Findings) -> str:
@@ -206,19 +241,11 @@ def _terms(findings: Findings) -> str:
             f"{term.score:.2f}",
             f"<small>{escape(term.before)}</small><b>{escape(term.match)}</b><small>{escape(term.after)}</small>",
         ]
-        for term in findings.terms
+        for term in findings.terms[:MOST_TERMS]
     ]
     if not rows:
         return "<p>The model found none.</p>"
-    about = "<p>What the model found and the dictionary lacks, what it finds often and surely first. Some of it is wrong.</p>"
+    cut = f" The first {MOST_TERMS} of {len(findings.terms):,} are shown." if len(findings.terms) > MOST_TERMS else ""
+    lacks = " and the dictionary lacks" if findings.has_dictionary else ""
+    about = f"<p>What the model found{lacks}, what it finds often and surely first. Some of it is wrong.{cut}</p>"
     return about + pages.table(("term", "type", "found", "score", "for example"), rows, (2, 3))
-
-
-def write_report(path: Path, report: Report, *, force: bool = False) -> None:
-    """Write the page, whole or not at all.
-
-    Raises:
-        InputError: it exists already, or cannot be written.
-    """
-    with Outputs(force=force) as outputs:
-        outputs.open(path).write(report_page(report).encode("utf-8", "backslashreplace"))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mproto.analysis.words import Words
 
 AROUND = 40
-"""Characters of context on each side."""
+"""Characters of context on each side; of a term, four times as many."""
 
 
 class Coverage(NamedTuple):
@@ -99,11 +99,11 @@ def _term(words: Words, mentions: Sequence[tuple[int, int]]) -> NewTerm:
     number, place = max(mentions, key=lambda mention: words.entities[mention[0]][mention[1]].score)
     text, span = words.documents[number].text, words.entities[number][place].span
     return NewTerm(
-        surfaces.most_common(1)[0][0],
+        surfaces.most_common(1)[0][0][: 4 * AROUND],
         Counter(entity.span.label for entity in entities).most_common(1)[0][0],
         len(entities),
         sum(entity.score for entity in entities) / len(entities),
         text[max(0, span.start - AROUND) : span.start],
-        text[span.start : span.end],
+        text[span.start : span.end][: 4 * AROUND],
         text[span.end : span.end + AROUND],
     )

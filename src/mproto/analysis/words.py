@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from mproto.recognizer import Entity, Recognizer
     from mproto.text.document import Document, WordSpan
 
-WIDTH = 6
-"""Words of context on each side."""
+WIDTH, LONGEST = 6, 60
+"""Words of context on each side, and characters; of a word, twice as many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class Words:
         entities: what the model finds in each of them.
         document: (N,) long, which of them.
         index: (N,) long, and which of its words.
-        labels: (N,) long, the class that the documents' spans give.
-        gold: (N,) long, the class that people gave; −1 where there are no such labels.
+        labels: (N,) long, the class that the documents' spans give; −1 for a type that the model does not know.
+        gold: (N,) long, the class that people gave; −1 for such a type, and where people did not label.
         predicted: (N,) long, the class that the model gives.
         scores: (N,) how sure it is.
         features: (N, d).
@@ -57,22 +57,23 @@ class Words:
         starts, ends = document.edges
         first, last = max(0, index - width), min(document.word_count, index + width + 1) - 1
         text = document.text
-        return text[starts[first] : starts[index]], text[starts[index] : ends[index]], text[ends[index] : ends[last]]
+        before, after = text[starts[first] : starts[index]], text[ends[index] : ends[last]]
+        return before[-LONGEST:], text[starts[index] : ends[index]][: 2 * LONGEST], after[:LONGEST]
 
 
 def sample(documents: Sequence[Document], most_words: int, seed: int = 0) -> list[Document]:
-    """Documents drawn at random until they have so many words; all of them, in their order, where they have fewer."""
-    if sum(document.word_count for document in documents) <= most_words:
-        return [document for document in documents if document.word_count]
-    order = random.Random(seed).sample(range(len(documents)), len(documents))
-    chosen: list[int] = []
-    words = 0
+    """Documents drawn at random that have no more words together; all of them, in their order, where they have no more.
+
+    A document that does not fit any more is passed over, so that one long one does not keep all the others out.
+    """
+    worded = [document for document in documents if document.word_count]
+    order = random.Random(seed).sample(range(len(worded)), len(worded))
+    chosen, left = [], most_words
     for place in order:
-        words += documents[place].word_count
-        if words > most_words and chosen:
-            break
-        chosen.append(place)
-    return [documents[place] for place in sorted(chosen) if documents[place].word_count]
+        if worded[place].word_count <= left:
+            chosen.append(place)
+            left -= worded[place].word_count
+    return [worded[place] for place in sorted(chosen)]
 
 
 def look(recognizer: Recognizer, documents: Sequence[Document], *, batch_size: int = 32) -> Words:
@@ -129,10 +130,10 @@ class _Columns:
 
 
 def _classes(spans: Iterable[WordSpan] | None, count: int, numbers: dict[str, int]) -> list[int]:
-    """The class of each word; −1 where there are no spans to tell. Types that the model does not know count as O."""
+    """The class of each word; −1 where there are no spans to tell, and for types that the model does not know."""
     if spans is None:
         return [-1] * count
     classes = [0] * count
     for start, end, label in spans:
-        classes[start:end] = [numbers.get(label, 0)] * (end - start)
+        classes[start:end] = [numbers.get(label, -1)] * (end - start)
     return classes

@@ -69,7 +69,10 @@ def run(parsed: argparse.Namespace) -> None:
         _show_tagged(tagged)
         console.print(f"\nTrained in {figures['seconds']:.0f} s. The model is in {parsed.output}: try", soft_wrap=True)
         console.print(f"  mproto predict {parsed.output} YOUR.txt --output found.jsonl", soft_wrap=True)
-        console.print(f"A page about the run, to open in a browser: {parsed.output / 'report.html'}", soft_wrap=True)
+        if (parsed.output / "report.html").exists():
+            console.print(
+                f"A page about the run, to open in a browser: {parsed.output / 'report.html'}", soft_wrap=True
+            )
     console.print(f"The corpus and its gazetteer are in {demo.FOLDER}", soft_wrap=True)
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "train a recogniser on text and terms, or on labelled documents"
 DESCRIPTION = """Train a named-entity recogniser. With --gazetteer the text may have no labels: those that the terms give
-are learnt from. Without, the labels of the training file are. Human labels kept beside distant ones are never looked at.
+are learnt from. Without, the labels of the training file are. Human labels kept beside distant ones are not learnt from,
+nor do they choose anything; the report at the end compares with them.
 
 The output is a folder: config.toml with every setting, history.jsonl with every step, report.html, a page about the run,
 and best/ with the model, which `mproto predict` and `mproto evaluate` take (the folder itself will do).

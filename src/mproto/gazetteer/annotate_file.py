@@ -56,7 +56,7 @@ def annotate_file(
     """
     reader = get_format(read_format) if read_format else detect(source)
     writer = format_for_labels(output, reader, write_format)
-    check_apart(source, output, writer)
+    check_apart(source, output, is_folder=writer.is_folder)
     labels: Counter[str] = Counter()
     scorer, has_gold = Scorer(), False
     found = words = longest = 0

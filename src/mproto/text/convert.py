@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mproto.errors import InputError
 from mproto.inputs import Source
-from mproto.text.formats.base import Format, Options
+from mproto.text.formats.base import Options
 from mproto.text.formats.registry import detect, format_for_output, get_format, write_documents
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def convert(
     source = source if isinstance(source, Source) else Source(source)
     reader = get_format(read_format) if read_format else detect(source)
     writer = get_format(write_format) if write_format else format_for_output(output, reader)
-    check_apart(source, Path(output), writer)
+    check_apart(source, Path(output), is_folder=writer.is_folder)
 
     def documents() -> Iterator[Document]:
         found = 0
@@ -70,7 +70,7 @@ def convert(
     return Converted(written.documents, written.spans, reader.name, writer.name, source.notes)
 
 
-def check_apart(source: Source, output: Path, writer: Format) -> None:
+def check_apart(source: Source, output: Path, *, is_folder: bool = False) -> None:
     """Refuse an output that is the input, or a folder around it.
 
     Raises:
@@ -82,5 +82,5 @@ def check_apart(source: Source, output: Path, writer: Format) -> None:
     except OSError:  # it cannot be, and whoever opens it will say why
         return
     place, target = source.path.resolve(), output.resolve()
-    if place == target or (writer.is_folder and target in place.parents):
+    if place == target or (is_folder and target in place.parents):
         raise source.error("is both input and output, or lies in it", hint="choose another output")
