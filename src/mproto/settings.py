@@ -50,11 +50,12 @@ class Training:
         min_steps: at least so many steps, however small the data.
         batch_size: most sentences of a batch.
         token_budget: most sub-words of a batch, filling included.
-        learning_rate: the highest, after warm-up; it then falls linearly to 0.
+        learning_rate: the highest, after warm-up; it then falls linearly to 0. Methods with stages do that in each.
         weight_decay: of AdamW.
-        warmup: how long the learning rate rises: a number of steps, or below 1 a share of all steps.
+        warmup: how long the learning rate rises: a number of steps, or below 1 a share of the stage's steps.
         max_gradient_norm: gradients longer than this are shortened to it.
-        evaluate_every: steps between two evaluations; 0 for once an epoch.
+        evaluate_every: steps between two evaluations; 0 for once an epoch, or four times in a shorter run. Stages whose
+            weights cannot be kept, such as a model that only helps another, are not evaluated.
         selection: which weights to end with, `gold`, `last`, `noisy` or `held-out` (see training/selection.py); `auto` is
             `gold` where there are development data, and `last` where there are none.
         average: of `last`, the share of training at its end over which weights are averaged.
@@ -199,12 +200,13 @@ class SelfTraining:
 
     Attributes:
         on: the method that comes first.
-        share: of the steps of self-training; the other method has the rest.
+        share: of all steps, those of self-training; the other method has the rest, or as much of it as it wants.
         refresh: steps until the teacher is replaced by its student.
-        confidence: how sure the teacher must be for a word to count.
+        confidence: the share of the sharpened target that one class must have for a word to count. Sharpening raises rare
+            classes, so that class need not be the teacher's first choice.
     """
 
     on: str = "tagger"
     share: float = number(0.5, 0, 1, inside=True)
     refresh: int = number(50, 1)
-    confidence: float = number(0.9, 0, 1)
+    confidence: float = number(0.9, 0, 0.999)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
 
 from encoders import write_roberta
-from mproto import Recognizer, train
+from mproto import Recognizer, demo, train
 from mproto.config import Config, load_config
 from mproto.errors import InputError
 from mproto.models.base import Model, Shares, Stage
@@ -21,7 +20,7 @@ from mproto.models.positive_unlabelled import PositiveUnlabelledModel
 from mproto.models.registry import METHODS, get_method
 from mproto.models.self_training import SelfTrainingModel
 from mproto.training.data import Data
-from mproto.training.loop import Loop, State
+from mproto.training.loop import Loop, Progress, State
 from mproto.training.selection import Average
 from runs import labelled
 
@@ -88,6 +87,30 @@ def test_a_run_goes_on_from_every_step(name: str, folder: str) -> None:
             pass
         for key, value in whole.model.state_dict().items():
             assert torch.equal(value, other.model.state_dict()[key]), (state.values["step"], key)
+
+
+def test_weights_of_a_stage_that_does_not_count_are_not_averaged(folder: str) -> None:
+    model = build("conf-mpu", folder, *PRIORS)
+    loop = Loop(model, Data.of(labelled(), model), config_of("conf-mpu", folder).training, Average(1.0))
+    loop.start()
+    seen = [{key: value.clone() for key, value in model.state_dict().items()} for _ in loop.run()]
+    seen = seen[2:]  # of six, the first third is the other model's
+    for key, value in model.state_dict().items():
+        torch.testing.assert_close(value, torch.stack([weights[key] for weights in seen]).mean(0), msg=key)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("early-stopping", [1, 2, 3]), ("conf-mpu", [3, 4, 5, 6])])
+def test_short_runs_are_evaluated_too(name: str, expected: list[int], folder: str) -> None:
+    """Development data must have something to choose from; and stages that do not count are not looked at."""
+    found: list[int] = []
+
+    def watch(progress: Progress) -> None:
+        if progress.score is not None:
+            found.append(progress.step)
+
+    config = config_of(name, folder, "early_stopping.share=0.5", *PRIORS)
+    train(labelled(), dev=demo.documents("dev")[:4], config=config, on_progress=watch)
+    assert found == expected
 
 
 def test_every_stage_has_an_optimiser_of_its_own(folder: str) -> None:
@@ -233,7 +256,7 @@ class TestSelfTraining:
         model = build("self-training on conf-mpu", folder, *PRIORS, "self_training.share=0.4")
         shares = [stage.share for stage in model.stages]
         assert shares == pytest.approx([0.6 * 0.33, 0.6 * 0.67, 0.4])
-        assert [stage.counts for stage in model.stages] == [False, False, True]
+        assert [stage.counts for stage in model.stages] == [False, True, True]
         assert not any(name.startswith(("encoder.", "_teacher")) for name in model.state_dict())
 
     def test_labels_are_not_looked_at_again(self, folder: str) -> None:
@@ -242,7 +265,7 @@ class TestSelfTraining:
         assert model.step(batch, 0.9).loss.item() == model.step(other, 0.9).loss.item()
 
     def test_only_what_the_teacher_is_sure_of_counts(self, folder: str) -> None:
-        for confidence, expected in ((0.0, 1.0), (1.0, 0.0)):
+        for confidence, expected in ((0.0, 1.0), (0.999, 0.0)):
             model, _, batch = self.taught(folder, f"self_training.confidence={confidence}")
             step = model.step(batch, 0.9)
             assert step.logs["sure"] == expected
@@ -250,11 +273,28 @@ class TestSelfTraining:
 
     def test_the_teacher_is_replaced_every_so_often(self, folder: str) -> None:
         model, _, batch = self.taught(folder, "self_training.refresh=2")
-        teachers = [model._teacher]
+        same = []
         for _ in range(4):
-            model.step(batch, 0.9).finish()
-            teachers.append(model._teacher)
-        assert [one is other for one, other in pairwise(teachers)] == [True, False, True, False]
+            step = model.step(batch, 0.9)
+            with torch.no_grad():
+                next(model.student.parameters()).add_(1.0)
+            step.finish()
+            mine, other = (next(iter(m.state_dict().values())) for m in (model.student, model._teacher[0]))
+            same.append(torch.equal(mine, other))
+        assert same == [False, True, False, True]
+
+    def test_everything_that_is_learnt_gets_a_gradient(self, folder: str) -> None:
+        """Or several processes would wait for it."""
+        model = build("self-training on mproto", folder, "mproto.learn_temperature=true", "self_training.confidence=0")
+        data = Data.of(labelled(), model)
+        model.start(iter([data.batch(range(8))]), torch.Generator().manual_seed(0))
+        for stage in (0, 1):
+            model.zero_grad()
+            model.stage = stage
+            if stage:
+                model.begin([])
+            model.step(data.batch(range(8)), 0.9).loss.backward()
+            assert all(p.grad is not None for p in model.parameters() if p.requires_grad)
 
     def taught(self, folder: str, *settings: str) -> tuple[SelfTrainingModel, Data, Batch]:
         model = build("self-training on tagger", folder, *settings)
@@ -267,7 +307,7 @@ class TestSelfTraining:
     def test_it_cannot_come_first(self, folder: str) -> None:
         with pytest.raises(InputError, match="cannot come first itself"):
             build("self-training on self-training", folder)
-        with pytest.raises(InputError, match="did you mean mproto"):
+        with pytest.raises(InputError, match="self_training.on: there is no method 'mprto'; did you mean mproto"):
             build("self-training on mprto", folder)
 
 
@@ -286,6 +326,24 @@ def test_weights_of_another_method(folder: str, tmp_path: Path) -> None:
 
 def build_and_save(folder: str, output: Path) -> None:
     Recognizer(build("tagger", folder), config_of("tagger", folder)).save_pretrained(output)
+
+
+def test_other_phrases_are_other_data(folder: str, tmp_path: Path) -> None:
+    (tmp_path / "phrases.txt").write_text("hello\n")
+    config = config_of("autoner", folder, f"autoner.phrases={tmp_path / 'phrases.txt'}")
+    train(labelled(), config=config, output=tmp_path / "run")
+    (tmp_path / "phrases.txt").write_text("world\n")
+    with pytest.raises(InputError, match="this run was started with autoner.phrases"):
+        train(labelled(), config=config, output=tmp_path / "run", resume=True)
+
+
+def test_documents_of_several_windows(tmp_path: Path) -> None:
+    """Whose words are known by document and place."""
+    small = str(write_roberta(tmp_path, positions=20))
+    for name in METHODS:
+        config = config_of(name, small, *PRIORS, "training.min_steps=4")
+        recognizer = train(labelled()[:8], config=config)
+        assert len(recognizer(labelled()[0].text + " " + labelled()[1].text)) >= 0
 
 
 def test_a_run_of_another_method_is_not_gone_on_with(folder: str, tmp_path: Path) -> None:

@@ -135,12 +135,27 @@ def test_span_predictions_against_brute_force(encoder: Encoder) -> None:
     assert list(decode([model.tags[n] for n in found.tags.tolist()]).spans) == sorted(taken)
 
 
-def test_tags_of_spans() -> None:
+def test_tags_of_spans(encoder: Encoder) -> None:
     tags = ("O", "B-A", "I-A", "B-B", "I-B")
     spans = [(WordSpan(0, 2, "A"), 0.5), (WordSpan(2, 3, "A"), 0.75), (WordSpan(4, 5, "B"), 0.25)]
-    numbers, scores = tag_words(6, spans, tags, torch.device("cpu"))
+    numbers, scores = tag_words(batch_of(encoder, [["a"] * 6]), spans, tags)
     assert numbers.tolist() == [1, 2, 1, 0, 3, 0]
     assert scores.tolist() == [0.5, 0.5, 0.75, 1, 0.25, 1]
+
+
+def test_entities_across_the_edge_of_a_window_are_one(encoder: Encoder) -> None:
+    """A model that takes all words for one entity, on a text of several windows."""
+    model = build("autoner", encoder)
+    assert isinstance(model, AutoNERModel)
+    windows = make_windows([["hello", "world"] * 15, ["text"]], encoder.tokenizer, 12)
+    assert len(windows) > 4
+    with torch.no_grad():
+        for scorer in (model.gaps, model.types):
+            scorer.output.weight.zero_()
+            scorer.output.bias.copy_(torch.tensor([0.0, 9.0, 0.0][: len(scorer.output.bias)]))
+    tags = [tag for window in windows for tag in model.predict(collate([window], encoder.pad_id)).tags.tolist()]
+    assert decode([model.tags[tag] for tag in tags[:30]]).spans == (WordSpan(0, 30, "A"),)
+    assert model.tags[tags[30]] == "B-A"
 
 
 class TestAutoNER:

@@ -16,6 +16,7 @@ def test_two_stages() -> None:
     assert [schedule.stage_of(step) for step in range(20)] == [0] * 6 + [1] * 14
     assert [step for step in range(20) if schedule.begins(step)] == [6]
     assert [schedule.counts(done) for done in (6, 7, 20)] == [False, True, True]
+    assert [schedule.counting(done) for done in (6, 7, 20)] == [(0, 14), (1, 14), (14, 14)]
     rates = [schedule.rate(step) for step in range(20)]
     expected = [rate_at(step, 0.6, 6) for step in range(6)] + [rate_at(step, 1.4, 14) for step in range(14)]
     assert rates == pytest.approx(expected)

@@ -244,9 +244,12 @@ def test_too_little_memory_is_told_and_says_what_to_do(error: Exception, monkeyp
 
     monkeypatch.setattr(MProtoModel, "step", fail)
     with pytest.raises(
-        MprotoError, match="not enough memory for step 1 of 6; no model was kept. Try a lower training.batch"
+        MprotoError, match="not enough memory for step 1 of 6; no model was kept. Resume where there is"
     ):
         train(labelled(), config=small_config("mproto.start=random"))
+    monkeypatch.setattr(MProtoModel, "start", fail)
+    with pytest.raises(MprotoError, match="not enough memory for step 1 of 6"):
+        train(labelled(), config=small_config())
 
 
 def test_other_errors_are_not_mistaken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:

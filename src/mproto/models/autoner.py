@@ -141,7 +141,7 @@ class AutoNERModel(Model):
         best = decisions.answers[1].exp().max(-1)
         rows = zip(*(values.tolist() for values in (*decisions.about, best.indices, best.values)), strict=True)
         spans = [(WordSpan(first, last + 1, self.labels[kind - 1]), score) for first, last, kind, score in rows if kind]
-        return Prediction(*tag_words(len(batch.rows), spans, self.tags, best.values.device))
+        return Prediction(*tag_words(batch, spans, self.tags))
 
 
 def typing_loss(logits: Tensor, allowed: Tensor) -> Tensor:

@@ -29,7 +29,8 @@ class Step:
     """One training step's forward pass.
 
     Attributes:
-        loss: a scalar with a graph, the mean over `weight` words.
+        loss: a scalar with a graph, the mean over `weight` words. Where a loss is no mean over words, each process gives its
+            part of it times their number, and a weight of 1.
         logs: what to write into the history.
         finish: what is left to do once the weights have moved. The loop calls it; nothing else does.
     """

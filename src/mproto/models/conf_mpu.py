@@ -78,6 +78,7 @@ class ConfMPUModel(PositiveUnlabelledModel):
         return {"confidence": torch.cat(list(self._confidence.values())), "places": torch.tensor(places)}
 
     def restore_working_state(self, tensors: Mapping[str, Tensor]) -> None:
+        self._confidence = None
         if tensors:
             places = tensors["places"].tolist()
             parts = torch.split(tensors["confidence"], [count for _, _, count in places])

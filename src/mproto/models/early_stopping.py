@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 class EarlyStoppingModel(TaggerModel):
     """Stage I of BOND (Liang et al. 2020): a share of the usual steps; with development data, the best of them."""
 
-    share = 1.0
+    def __init__(self, encoder: Encoder, labels: Iterable[str], config: Config) -> None:
+        super().__init__(encoder, labels, config.tagger.scheme, config.tagger.dropout)
+        self.share = config.early_stopping.share
 
     @classmethod
     def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> Model:
-        model = cls(encoder, labels, config.tagger.scheme, config.tagger.dropout)
-        model.share = config.early_stopping.share
-        return model
+        return cls(encoder, labels, config)
 
     @property
     def stages(self) -> tuple[Stage, ...]:

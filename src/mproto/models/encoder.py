@@ -64,8 +64,8 @@ class Encoder(nn.Module):
         self.pad_id: int = tokenizer.pad_token_id or 0
         self.shapes: nn.Embedding | None = None
         if shapes and not keeps_case(tokenizer):
-            self.shapes = nn.Embedding(len(Shape), model.get_input_embeddings().embedding_dim)
-            nn.init.zeros_(self.shapes.weight)
+            dimension = model.get_input_embeddings().embedding_dim
+            self.shapes = nn.Embedding.from_pretrained(torch.zeros(len(Shape), dimension), freeze=False)  # type: ignore[no-untyped-call]
         self.eval()
 
     @classmethod

@@ -136,7 +136,9 @@ class MProtoModel(Model):
 
     def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:  # noqa: ARG002
         by_class = self.bank.class_similarity(self.bank.similarity(self.dropout(self.encoder(batch))))
-        return Decisions(((by_class / SCORE_TEMPERATURE).log_softmax(-1),))
+        learnt = self.settings.learn_temperature
+        temperature = self.log_temperature.exp() if learnt else SCORE_TEMPERATURE
+        return Decisions(((by_class / temperature).log_softmax(-1),))
 
     @torch.no_grad()
     def predict(self, batch: Batch) -> Prediction:

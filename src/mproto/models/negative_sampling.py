@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 class NegativeSamplingModel(TaggerModel):
     """Cross-entropy over the labelled words and a random part of the others."""
 
-    keep = 1.0
+    def __init__(self, encoder: Encoder, labels: Iterable[str], config: Config) -> None:
+        super().__init__(encoder, labels, config.tagger.scheme, config.tagger.dropout)
+        self.keep = config.negative_sampling.keep
 
     @classmethod
     def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> Model:
-        model = cls(encoder, labels, config.tagger.scheme, config.tagger.dropout)
-        model.keep = config.negative_sampling.keep
-        return model
+        return cls(encoder, labels, config)
 
     def step(self, batch: Batch, progress: float) -> Step:  # noqa: ARG002
         assert batch.labels is not None

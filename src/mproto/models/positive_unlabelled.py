@@ -81,7 +81,7 @@ class PositiveUnlabelledModel(TaggerModel):
         """Forget what was learnt: the encoder as it was pre-trained, and a new layer on it."""
         fresh = Encoder.load(self._config.encoder, shapes=self._config.shapes)
         self.encoder.load_state_dict(fresh.state_dict())
-        with torch.random.fork_rng():
+        with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
             torch.manual_seed(self._config.training.seed)  # the same in all processes
             self.head.reset_parameters()
 
@@ -125,7 +125,7 @@ def _check_priors(priors: Mapping[str, float], labels: Iterable[str]) -> None:
     if unknown:
         raise InputError(
             f"{setting} has {', '.join(sorted(unknown))}, which the training data lack",
-            hint=f"the types are {', '.join(labels)}",
+            hint=f"the types are {', '.join(labels)}; a setting adds to those before it, unless {setting}=auto comes between",
         )
     if sum(priors.values()) >= 1:
         raise InputError(

@@ -53,7 +53,11 @@ class SelfTrainingModel(Model):
         settings = config.self_training
         if settings.on == NAME:
             raise InputError(f"self_training.on is {NAME}: it cannot come first itself", hint="name another method")
-        return cls(get_method(settings.on).build(encoder, labels, config), settings)
+        try:
+            below = get_method(settings.on)
+        except InputError as error:
+            raise InputError(f"self_training.on: {error.message}", hint=error.hint) from None
+        return cls(below.build(encoder, labels, config), settings)
 
     @property
     def encoder(self) -> Encoder:  # type: ignore[override]
@@ -61,7 +65,7 @@ class SelfTrainingModel(Model):
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        before = (Stage(stage.share * (1 - self.settings.share), counts=False) for stage in self.student.stages)
+        before = (stage._replace(share=stage.share * (1 - self.settings.share)) for stage in self.student.stages)
         return (*before, Stage(self.settings.share))
 
     @property
@@ -87,12 +91,12 @@ class SelfTrainingModel(Model):
         if self._is_first:
             self._led().begin(batches)
         else:
-            self._replace_teacher()
+            self.student.restore_working_state({})  # which has served its purpose
+            self._make_teacher()
 
-    def _replace_teacher(self) -> None:
+    def _make_teacher(self) -> None:
         self.student.group = ALONE  # which a copy must not copy
         self._teacher = (deepcopy(self.student).eval().requires_grad_(requires_grad=False),)
-        self._steps_taught = 0
 
     def step(self, batch: Batch, progress: float) -> Step:
         if self._is_first:
@@ -112,8 +116,8 @@ class SelfTrainingModel(Model):
 
     def _after(self) -> None:
         self._steps_taught += 1
-        if self._steps_taught == self.settings.refresh:
-            self._replace_teacher()
+        if self._steps_taught % self.settings.refresh == 0:
+            self._teacher[0].load_state_dict(self.student.state_dict())
 
     def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:
         return self.student.decide(batch, like)
@@ -142,6 +146,6 @@ class SelfTrainingModel(Model):
             parts.setdefault(kind, {})[rest] = value
         self.student.restore_working_state(parts["student"])
         if parts["teacher"]:
-            self._replace_teacher()
+            self._make_teacher()
             self._teacher[0].load_state_dict(parts["teacher"])
             self._steps_taught = int(tensors["steps_taught"])

@@ -86,7 +86,7 @@ class SpanSamplingModel(Model):
             for place in greedy(candidates)
             for score, start, end in [candidates[place]]
         ]
-        return tag_words(len(batch.rows), kept, self.tags, classes.device)
+        return tag_words(batch, kept, self.tags)
 
 
 def random_spans(start: int, stop: int, count: int, without: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

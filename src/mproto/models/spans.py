@@ -74,21 +74,23 @@ def greedy(candidates: Iterable[tuple[float, int, int]]) -> list[int]:
     return sorted(kept)
 
 
-def tag_words(
-    count: int, spans: Sequence[tuple[WordSpan, float]], tags: Sequence[str], device: torch.device
-) -> tuple[Tensor, Tensor]:
-    """BIO tags (W,) and scores (W,) of words, from spans that share none of them; 1 for words outside.
+def tag_words(batch: Batch, spans: Sequence[tuple[WordSpan, float]], tags: Sequence[str]) -> tuple[Tensor, Tensor]:
+    """BIO tags (W,) and scores (W,) of the batch's words, from spans that share none of them; 1 for words outside.
+
+    A span at the very start of a window that is not its document's first goes on where the window before it ended, if that
+    ends with a span of the same type: a text is split between words, not between entities.
 
     Args:
-        count: W.
+        batch: the words.
         spans: and how sure each is.
         tags: all tags, in their order.
-        device: where the result is wanted.
     """
     numbers = {tag: number for number, tag in enumerate(tags)}
-    found, scores = torch.zeros(count, dtype=torch.long), torch.ones(count)
+    found, scores = torch.zeros(len(batch.rows), dtype=torch.long), torch.ones(len(batch.rows))
+    inner = {own.start for window, own in batch.own_words if window.start > 0}
     for (start, end, label), score in spans:
         found[start:end] = numbers[f"I-{label}"]
-        found[start] = numbers[f"B-{label}"]
+        if start not in inner:
+            found[start] = numbers[f"B-{label}"]
         scores[start:end] = score
-    return found.to(device), scores.to(device)
+    return found.to(batch.rows.device), scores.to(batch.rows.device)

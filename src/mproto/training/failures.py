@@ -29,13 +29,15 @@ def explained(loop: Loop, folder: RunFolder | None) -> Iterator[None]:
     try:
         yield
     except LossError as error:
-        raise MprotoError(f"{error}; {_what_is_kept(folder)}. Try a lower training.learning_rate.") from None
+        raise MprotoError(
+            f"{error}; {_what_is_kept(folder)}. Try a lower training.learning_rate, in a new folder."
+        ) from None
     except (RuntimeError, MemoryError) as error:
         if not _is_lack_of_memory(error):
             raise
         raise MprotoError(
-            f"there is not enough memory for step {loop.step + 1} of {loop.steps}; {_what_is_kept(folder)}. "
-            "Try a lower training.batch_size or training.token_budget."
+            f"there is not enough memory for step {loop.step + 1} of {loop.steps}; {_what_is_kept(folder)}. Resume where "
+            "there is more, or try a lower training.batch_size or training.token_budget, in a new folder."
         ) from None
     except KeyboardInterrupt:
         if folder is None:

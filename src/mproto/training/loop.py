@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from mproto.training.rehearsal import Rehearsal
     from mproto.training.selection import Selection
 
+LOOKS = 4
+"""Evaluations at least, where `evaluate_every` says nothing."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -115,7 +118,7 @@ class Loop:
     def start(self) -> None:
         """What comes before the first step; not for a run that goes on from a state."""
         self.model.eval()
-        batches = (batch.to(self.model.device) for batch in self._labelled.sample(self._planning, self._generator))
+        batches = (batch.to(self.model.device) for batch in self._labelled.sample(self.settings, self._generator))
         self.model.start(batches, self._generator)
 
     def _new_optimiser(self) -> torch.optim.AdamW:
@@ -133,7 +136,8 @@ class Loop:
             LossError: the loss is not a number; the weights are those before the step.
         """
         self.model.train()
-        every = self.settings.evaluate_every or self.per_epoch
+        counted = self._schedule.counting(self.steps)[1]
+        every = self.settings.evaluate_every or min(self.per_epoch, math.ceil(counted / LOOKS))
         while self.step < self.steps:
             begin = time.perf_counter()
             estimates = {}
@@ -147,7 +151,8 @@ class Loop:
             self.step += 1
             seconds = time.perf_counter() - begin
             score, best = None, False
-            self.selection.after_step(self.model, self.step, self.steps)
+            if self._schedule.counts(self.step):
+                self.selection.after_step(self.model, *self._schedule.counting(self.step))
             if self.step == self.steps or (self.step % every == 0 and self._schedule.counts(self.step)):
                 score, best = self.selection.evaluate(self.model)
                 logs |= self._measure()

@@ -62,6 +62,9 @@ class Rehearsal:
             model.learn_unlabelled(shares_of(UNKNOWN_SHARE, guess, counts))
             return {}
         entities, types = estimate_shares(mixed, hidden, classes, model.labels)
+        mine = torch.tensor([entities, *types.values()], dtype=torch.float64) * (model.group.rank == 0)
+        entities, *shared = model.group.sum(mine).tolist()  # the first one's: devices may round differently
+        types = dict(zip(types, shared, strict=True))
         model.learn_unlabelled(shares_of(entities, types, counts))
         return {"share": entities} | {f"share.{label}": share for label, share in types.items()}
 

@@ -101,15 +101,14 @@ def train(
     data = Data.of(learnt, model)
     rehearsal = Rehearsal(learnt, data, model, config.training) if model.rehearsal_share else None
     loop = Loop(model, data, config.training, selection, rehearsal, _measuring(recognizer, measures or {}))
-    with Interrupt(speaks=group.rank == 0) if folder else nullcontext() as interrupt:
+    with Interrupt(speaks=group.rank == 0) if folder else nullcontext() as interrupt, explained(loop, folder):
         if state:
             loop.restore(state)
         else:
             if folder:
                 folder.start(config)
             loop.start()
-        with explained(loop, folder):
-            _run(loop, recognizer, folder, interrupt, on_progress if group.rank == 0 else id)
+        _run(loop, recognizer, folder, interrupt, on_progress if group.rank == 0 else id)
     return recognizer
 
 
@@ -167,12 +166,20 @@ def _inputs(
         found |= {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {name: value}
     for name in ("training.checkpoint_minutes", "training.device"):  # where it goes on may be another place
         del found[name]
+    if config.autoner.phrases:
+        found["autoner.phrases"] = _content(Path(config.autoner.phrases))
     return {
         **found,
         "processes": group.size,
         "training documents": _fingerprint(documents),
         "development documents": None if dev is None else _fingerprint(dev),
     }
+
+
+def _content(path: Path) -> str:
+    """A fingerprint of a file, or of the files of a folder; nothing where there is none, which others will say."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
 def _fingerprint(documents: Sequence[Document]) -> str:

@@ -42,6 +42,11 @@ class Schedule:
         """Whether the weights after so many steps may be kept."""
         return self._stages[self.stage_of(done - 1)].counts
 
+    def counting(self, done: int) -> tuple[int, int]:
+        """Of the steps that count, how many are done, and how many there are; the first is 0 before them."""
+        counted = [step for step in range(1, self.steps + 1) if self.counts(step)]
+        return sum(step <= done for step in counted), len(counted)
+
     def rate(self, step: int) -> float:
         """The share of the learning rate at a step."""
         stage = self.stage_of(step)
