@@ -74,7 +74,7 @@ class Training:
     max_gradient_norm: float = number(1.0, 0)
     evaluate_every: int = number(0, 0)
     selection: Literal["auto", "gold", "last", "noisy", "held-out"] = "auto"
-    average: float = number(0.0, 0, 1)
+    average: float = number(0.2, 0, 1)
     checkpoint_minutes: float = number(5.0, 0)
     seed: int = 0
     device: str = "auto"
