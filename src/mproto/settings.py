@@ -93,6 +93,8 @@ class MProto:
         denoise: whether O words go through denoised transport.
         denoise_after: the share of training that passes before that begins.
         beta: β, the share of O words expected at O prototypes; `auto` to estimate it when denoising begins.
+        confirm_after: the share of training after which O words are left out only where the model itself takes them for
+            entities, too; 1 for never, as in the paper.
         solver: `sinkhorn`, cut off after `iterations`, as in the paper; or `converged`.
         epsilon: λʳ, the weight of the entropy.
         iterations: of `sinkhorn`.
@@ -111,6 +113,7 @@ class MProto:
     denoise: bool = True
     denoise_after: float = number(0.33, 0, 1)
     beta: float | Literal["auto"] = number(0.96, 0, 1)
+    confirm_after: float = number(1.0, 0, 1)
     solver: Literal["sinkhorn", "converged"] = "sinkhorn"
     epsilon: float = number(0.001, 1e-6)
     iterations: int = number(100, 1)

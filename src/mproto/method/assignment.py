@@ -90,6 +90,23 @@ def assign(
     return Assignment(target, own_class | (class_of[target] == OTHER), mass.to(similarity.dtype))
 
 
+@torch.no_grad()
+def confirmed(assignment: Assignment, similarity: Tensor, class_of: Tensor) -> Assignment:
+    """Take back what similarities themselves do not say.
+
+    Transport has to send 1 − β of the O words to prototypes of entities, whether or not they are near any. Where the nearest
+    prototype of such a word is one of O, it is assigned to that one, and kept.
+
+    Args:
+        assignment: of N words.
+        similarity: (N, P) of words and prototypes.
+        class_of: (P,) long, the class of each prototype.
+    """
+    nearest = similarity.argmax(-1)
+    back = ~assignment.keep & (class_of[nearest] == OTHER)
+    return Assignment(torch.where(back, nearest, assignment.target), assignment.keep | back, assignment.mass)
+
+
 def _per_class(cost: Tensor, labels: Tensor, class_of: Tensor, transport: Transport) -> Tensor:
     """Eq. OT0: each word to one of its own class's M prototypes, each prototype to n_c / M words. Targets (N,).
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from mproto.errors import InputError
-from mproto.method.assignment import Transport, assign
+from mproto.method.assignment import Transport, assign, confirmed
 from mproto.method.losses import class_cross_entropy, compactness, prototype_cross_entropy
 from mproto.method.prototypes import OTHER, PrototypeBank
 from mproto.models.base import UNKNOWN_SHARE, Decisions, Model, Prediction, Step
@@ -95,6 +95,8 @@ class MProtoModel(Model):
         every_label, _ = self.group.gather(labels)
         beta = self.beta.item() if denoise else None
         everywhere = assign(every_similarity, every_label, class_of, self.transport, beta=beta)
+        if denoise and progress >= settings.confirm_after:
+            everywhere = confirmed(everywhere, every_similarity, class_of)
         assignment = everywhere.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
         temperature = self.log_temperature.exp()
