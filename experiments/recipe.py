@@ -2,8 +2,8 @@
 
     python -m experiments.recipe [--variants default auto] [--data bc5cdr-1.0] [--seeds 1]
 
-Strict F1 on the human labels of *development*; two epochs on BC5CDR, one on CoNLL03, MiniLM, the last weights. A finished cell is
-a JSON file in results/recipe and is not run again. Needs MPROTO_DATA.
+Strict F1 on the human labels of *development*; two epochs on BC5CDR, one on CoNLL03, MiniLM, the last weights. A finished
+cell is a JSON file in results/recipe and is not run again. Needs MPROTO_DATA.
 """
 
 from __future__ import annotations
