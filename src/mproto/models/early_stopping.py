@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mproto.config import Config
-    from mproto.models.base import Model
     from mproto.models.encoder import Encoder
 
 
@@ -19,12 +18,8 @@ class EarlyStoppingModel(TaggerModel):
     """Stage I of BOND (Liang et al. 2020): a share of the usual steps; with development data, the best of them."""
 
     def __init__(self, encoder: Encoder, labels: Iterable[str], config: Config) -> None:
-        super().__init__(encoder, labels, config.tagger.scheme, config.tagger.dropout)
+        super().__init__(encoder, labels, config)
         self.share = config.early_stopping.share
-
-    @classmethod
-    def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> Model:
-        return cls(encoder, labels, config)
 
     @property
     def stages(self) -> tuple[Stage, ...]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mproto.config import Config
-    from mproto.models.base import Model
     from mproto.models.batch import Batch
     from mproto.models.encoder import Encoder
 
@@ -28,12 +27,8 @@ class NegativeSamplingModel(TaggerModel):
     """Cross-entropy over the labelled words and a random part of the others."""
 
     def __init__(self, encoder: Encoder, labels: Iterable[str], config: Config) -> None:
-        super().__init__(encoder, labels, config.tagger.scheme, config.tagger.dropout)
+        super().__init__(encoder, labels, config)
         self.keep = config.negative_sampling.keep
-
-    @classmethod
-    def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> Model:
-        return cls(encoder, labels, config)
 
     def step(self, batch: Batch, progress: float) -> Step:  # noqa: ARG002
         assert batch.labels is not None

@@ -33,7 +33,7 @@ class PositiveUnlabelledModel(TaggerModel):
     """What the two have in common: IO tags, priors, and where those come from."""
 
     def __init__(self, encoder: Encoder, labels: Iterable[str], config: Config) -> None:
-        super().__init__(encoder, labels, "io", config.tagger.dropout)
+        super().__init__(encoder, labels, config, "io")
         self.settings = config.positive_unlabelled
         self.estimates = self.settings.priors == "auto"
         self._config = config

@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 class TaggerModel(Model):
     """Cross-entropy over BIO (or IO) tags. Several baselines are this one with another loss."""
 
-    def __init__(self, encoder: Encoder, labels: Iterable[str], scheme: OutputScheme, dropout: float) -> None:
-        super().__init__(encoder, labels, scheme)
-        self.dropout = nn.Dropout(dropout)
+    def __init__(
+        self, encoder: Encoder, labels: Iterable[str], config: Config, scheme: OutputScheme | None = None
+    ) -> None:
+        super().__init__(encoder, labels, scheme or config.tagger.scheme)
+        self.dropout = nn.Dropout(config.tagger.dropout)
         self.head = nn.Linear(encoder.hidden_size, len(self.tags))
 
     @classmethod
     def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> Model:
-        return cls(encoder, labels, config.tagger.scheme, config.tagger.dropout)
+        return cls(encoder, labels, config)
 
     def logits(self, batch: Batch) -> Tensor:
         """(W, T), for words and tags."""
