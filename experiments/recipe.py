@@ -19,8 +19,7 @@ DATA = ("bc5cdr-1.0", "bc5cdr-0.2", "conll03-1.0")
 VARIANTS = {
     "default": [],
     "auto": ["mproto.beta=auto"],
-    "confirm-0.9": ["mproto.beta=0.9", "mproto.confirm_after=0.67"],
-    "auto-confirm": ["mproto.beta=auto", "mproto.confirm_after=0.67"],
+    "confirm": ["mproto.beta=auto", "mproto.confirm_after=0.67"],
 }
 
 

@@ -70,6 +70,7 @@ def test_priors_are_shares_of_all_words() -> None:
     """1,000 words: 850 O, of which 2 % and 4 % are entities; 100 and 50 labelled."""
     shares = shares_of(0.06, {"A": 0.02, "B": 0.04}, [850, 100, 50])
     assert shares.priors == pytest.approx({"A": 0.117, "B": 0.084})
+    assert shares.coverage == pytest.approx(150 / (150 + 51))
 
 
 def corpus(count: int) -> list[Document]:
@@ -149,8 +150,8 @@ def test_a_rehearsal_hides_labels_and_tells_the_model_what_it_found(tmp_path_fac
     model.train()
     logs = rehearsal.finish(model)
     assert model.training
-    assert set(logs) == {"share", "share.Chemical", "share.Disease"}
-    assert model.beta.item() == max(1 - logs["share"], 0.5)  # type: ignore[operator]
+    assert set(logs) == {"share", "coverage", "share.Chemical", "share.Disease"}
+    assert model.beta.item() == max(1 - logs["share"] * (1 - logs["coverage"]) ** 2, 0.5)  # type: ignore[operator]
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items() if name != "beta")
 
 

@@ -90,11 +90,13 @@ class Shares:
         entities: the share of the words labelled O that are entities after all.
         types: that of each type.
         priors: the share of all words, labelled or not, that are entities of each type.
+        coverage: the share of all entity words that are labelled.
     """
 
     entities: float
     types: Mapping[str, float]
     priors: Mapping[str, float]
+    coverage: float
 
 
 UNKNOWN_SHARE = 0.05

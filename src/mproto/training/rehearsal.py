@@ -65,8 +65,10 @@ class Rehearsal:
         mine = torch.tensor([entities, *types.values()], dtype=torch.float64) * (model.group.rank == 0)
         entities, *shared = model.group.sum(mine).tolist()  # the first one's: devices may round differently
         types = dict(zip(types, shared, strict=True))
-        model.learn_unlabelled(shares_of(entities, types, counts))
-        return {"share": entities} | {f"share.{label}": share for label, share in types.items()}
+        shares = shares_of(entities, types, counts)
+        model.learn_unlabelled(shares)
+        found = {"share": entities, "coverage": shares.coverage}
+        return found | {f"share.{label}": share for label, share in types.items()}
 
     def _count(self, model: Model) -> list[int]:
         """The words of each class, O first, as they are labelled."""

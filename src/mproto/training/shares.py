@@ -63,6 +63,6 @@ def estimate_shares(
 
 def shares_of(entities: float, types: Mapping[str, float], counts: Sequence[int]) -> Shares:
     """The shares of the words without a label, and with the number of words of each label, O first, those of all words."""
-    words = sum(counts)
+    words, labelled = sum(counts), sum(counts[1:])
     priors = {label: (counts[number] + types[label] * counts[0]) / words for number, label in enumerate(types, 1)}
-    return Shares(entities, types, priors)
+    return Shares(entities, types, priors, labelled / max(labelled + entities * counts[0], 1))
