@@ -19,6 +19,7 @@ DATA = ("bc5cdr-1.0", "bc5cdr-0.2", "conll03-1.0")
 VARIANTS = {
     "default": [],
     "auto": ["mproto.beta=auto"],
+    "beta-0.98": ["mproto.beta=0.98"],
     "confirm": ["mproto.beta=auto", "mproto.confirm_after=0.67"],
 }
 

@@ -112,7 +112,7 @@ class MProto:
     only_correct: bool = False
     denoise: bool = True
     denoise_after: float = number(0.33, 0, 1)
-    beta: float | Literal["auto"] = number(0.96, 0, 1)
+    beta: float | Literal["auto"] = number("auto", 0, 1)
     confirm_after: float = number(1.0, 0, 1)
     solver: Literal["sinkhorn", "converged"] = "sinkhorn"
     epsilon: float = number(0.001, 1e-6)

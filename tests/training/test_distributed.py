@@ -30,6 +30,7 @@ SETTINGS = [
     f"training.min_steps={STEPS}",
     "training.learning_rate=5e-4",
     "mproto.dropout=0",
+    "mproto.beta=0.96",  # an estimate may turn on the last digit
     "tagger.dropout=0",
     "self_training.confidence=0.5",
     "positive_unlabelled.priors={Chemical = 0.1, Disease = 0.1}",
@@ -110,7 +111,7 @@ def test_two_processes_train_the_model_of_one(method: str, corpus: Path, tmp_pat
 @pytest.mark.slow
 def test_two_processes_that_were_killed_go_on(corpus: Path, tmp_path: Path) -> None:
     """With dropout, so that the random states of both have to come back."""
-    settings = ["training.batch_size=7", "mproto.dropout=0.3", "training.checkpoint_minutes=0"]
+    settings = ["training.batch_size=7", "mproto.dropout=0.3", "mproto.beta=auto", "training.checkpoint_minutes=0"]
     whole, output = tmp_path / "whole", tmp_path / "run"
     assert run(corpus, whole, 2, *settings).returncode == 0
     process = subprocess.Popen(command(corpus, output, 2, *settings), env=ENVIRONMENT, start_new_session=True)

@@ -58,9 +58,9 @@ def test_evaluating_predicting_and_saving_leave_prototypes_as_they_are(tmp_path:
 
 def test_evaluations_during_training_change_nothing() -> None:
     """The last model of a run that was evaluated at every step is that of one that never was."""
-    plain = train(labelled(), config=small_config("training.min_steps=4"))
+    plain = train(labelled(), config=small_config("training.min_steps=4", "mproto.beta=0.96"))
     dev = demo.documents("dev")[:8]
-    config = small_config("training.min_steps=4", "training.evaluate_every=1")
+    config = small_config("training.min_steps=4", "training.evaluate_every=1", "mproto.beta=0.96")
     model = MProtoModel.build(embedded_copy(), plain.labels, config)
     torch.manual_seed(0)
     data = Data.of(labelled(), model)
