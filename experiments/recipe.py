@@ -17,7 +17,7 @@ from mproto.config import load_config
 
 DATA = ("bc5cdr-1.0", "bc5cdr-0.2", "conll03-1.0")
 VARIANTS = {
-    "default": [],
+    "default": ["mproto.beta=0.96"],  # as it was when these were run
     "auto": ["mproto.beta=auto"],
     "beta-0.98": ["mproto.beta=0.98"],
     "confirm": ["mproto.beta=auto", "mproto.confirm_after=0.67"],

@@ -151,7 +151,7 @@ def test_a_rehearsal_hides_labels_and_tells_the_model_what_it_found(tmp_path_fac
     logs = rehearsal.finish(model)
     assert model.training
     assert set(logs) == {"share", "coverage", "share.Chemical", "share.Disease"}
-    assert model.beta.item() == max(1 - logs["share"] * (1 - logs["coverage"]), 0.5)  # type: ignore[operator]
+    assert model.beta.item() == max(1 - logs["share"] * (1 - logs["coverage"]) ** 2, 0.5)  # type: ignore[operator]
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items() if name != "beta")
 
 
