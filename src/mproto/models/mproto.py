@@ -68,8 +68,8 @@ class MProtoModel(Model):
         """1 − β is the share of unlabelled entities where few are labelled, and less where many are.
 
         A model that sees most entities of a kind labelled takes the others for entities by itself; what denoising leaves out
-        beyond what it must are words beside entities, from which precision is learnt. So 1 − β is u (1 − c)², for a share u of
-        the O words that are entities and a share c of the entity words that are labelled (experiments/LOG.md).
+        beyond what it must are words beside entities, from which precision is learnt. So 1 − β is u (1 − c)², for a share u
+        of the O words that are entities and a share c of the entity words that are labelled (experiments/LOG.md).
         """
         self.beta.fill_(max(1 - shares.entities * (1 - shares.coverage) ** 2, LEAST_BETA))
 
