@@ -175,7 +175,6 @@ class Loop:
         loss, *logs = (value / max(weight, 1) for value in sums)
         if not math.isfinite(loss):
             raise LossError(f"the loss is {loss} at step {self.step + 1}")
-        self.optimiser.zero_grad()
         # Gradients are averaged over processes, not over words.
         share = outcome.weight * self.group.size / max(weight, 1)
         (share * outcome.loss).backward()
@@ -183,6 +182,7 @@ class Loop:
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.step()
+        self.optimiser.zero_grad()  # now, so that the next forward pass has the memory
         with torch.no_grad():
             outcome.finish()
         return loss, dict(zip(outcome.logs, logs, strict=True)), int(words)
