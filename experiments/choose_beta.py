@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from statistics import mean
 
-from experiments.cells import Cell, once, require_data, train_and_score
+from experiments.cells import BEFORE, Cell, once, require_data, train_and_score
 from mproto.config import load_config
 
 DATA = {"bc5cdr-1.0": 2, "bc5cdr-0.2": 2, "conll03-1.0": 1}
@@ -21,7 +21,7 @@ BETAS = (0.9, 0.93, 0.96, 0.98)
 
 
 def run(data: str, beta: float | str, seed: int) -> Cell:
-    settings = [f"training.epochs={DATA[data]}", "training.min_steps=0", f"training.seed={seed}"]
+    settings = [*BEFORE, f"training.epochs={DATA[data]}", "training.min_steps=0", f"training.seed={seed}"]
     settings.append("mproto.denoise=false" if beta == 1 else f"mproto.beta={beta}")
     return train_and_score(f"{data} β={beta}", data, load_config(settings=settings), "dev")
 

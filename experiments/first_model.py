@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from experiments.cells import Cell, figures, once, require_data, train_and_score
+from experiments.cells import BEFORE, Cell, figures, once, require_data, train_and_score
 from mproto.config import load_config
 
 CELLS: dict[str, dict[str, Any]] = {
@@ -27,6 +27,7 @@ CELLS: dict[str, dict[str, Any]] = {
 def run(name: str, seed: int) -> Cell:
     cell = CELLS[name]
     settings = ["training.epochs=2", "training.min_steps=0", f"training.seed={seed}"]
+    settings += BEFORE[1:] if name == "paper" else BEFORE
     config = load_config(cell.get("preset", "default"), settings=settings, method=cell.get("method"))
     return train_and_score(name, cell["data"], config, "test")
 

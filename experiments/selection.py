@@ -15,7 +15,7 @@ import argparse
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from experiments.cells import Cell, documents, once, require_data
+from experiments.cells import BEFORE, Cell, documents, once, require_data
 from mproto import score, train
 from mproto.config import load_config
 
@@ -41,7 +41,7 @@ def run(data: str, strategy: str, seed: int) -> Cell:
     corpus = documents(data, "train")
     measures = {split: scorer(data, split) for split in ("dev", "test")}
     steps = DATA[data] * len(corpus) // 32
-    settings = [f"training.epochs={DATA[data]}", "training.min_steps=0", f"training.seed={seed}"]
+    settings = [*BEFORE, f"training.epochs={DATA[data]}", "training.min_steps=0", f"training.seed={seed}"]
     settings += [
         f'training.selection="{strategy}"',
         f"training.evaluate_every={steps // EVALUATIONS}",

@@ -13,7 +13,7 @@ import argparse
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from experiments.cells import Cell, documents, once, require_data
+from experiments.cells import BEFORE, Cell, documents, once, require_data
 from mproto import Document, train
 from mproto.config import load_config
 
@@ -41,7 +41,13 @@ def truth(corpus: list[Document]) -> dict[str, float]:
 
 
 def run(data: str, seed: int) -> Cell:
-    settings = [f"training.epochs={DATA[data]}", "training.min_steps=0", f"training.seed={seed}", "mproto.beta=auto"]
+    settings = [
+        *BEFORE,
+        f"training.epochs={DATA[data]}",
+        "training.min_steps=0",
+        f"training.seed={seed}",
+        "mproto.beta=auto",
+    ]
     corpus, estimate = documents(data, "train"), {}
 
     def watch(progress: Progress) -> None:

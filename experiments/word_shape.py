@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from experiments.cells import figures, load, once, require_data, train_and_score
+from experiments.cells import BEFORE, figures, load, once, require_data, train_and_score
 from mproto.config import load_config
 
 DATA = {"conll03-1.0": 1, "bc5cdr-1.0": 2, "bc5cdr-0.2": 2}
@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA))
     require_data()
     for data in parser.parse_args().data:
-        settings = [f"training.epochs={DATA[data]}", "training.min_steps=0", "training.seed=1"]
+        settings = [f"training.epochs={DATA[data]}", "training.min_steps=0", "training.seed=1", *BEFORE[:2]]
         config = load_config(settings=settings)
         found = once(f"word_shape/{data}-1", lambda: train_and_score(data, data, config, "dev"))  # noqa: B023
         print(f"{data} with shapes: F1 P R {figures(found, 'dev')}", flush=True)

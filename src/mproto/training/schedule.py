@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class Schedule:
 
     def counting(self, done: int) -> tuple[int, int]:
         """Of the steps that count, how many are done, and how many there are; the first is 0 before them."""
-        counted = [step for step in range(1, self.steps + 1) if self.counts(step)]
-        return sum(step <= done for step in counted), len(counted)
+        parts = [part for stage, part in zip(self._stages, pairwise(self._starts), strict=True) if stage.counts]
+        return sum(min(max(done - start, 0), end - start) for start, end in parts), sum(e - s for s, e in parts)
 
     def rate(self, step: int) -> float:
         """The share of the learning rate at a step."""
