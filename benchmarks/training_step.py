@@ -39,7 +39,7 @@ class Rival:
     """A model with an optimiser of its own, and the time that its steps took."""
 
     def __init__(self, labels: list[str], *, fused: bool) -> None:
-        self.config = load_config(settings=["mproto.denoise_after=0"])
+        self.config = load_config(settings=["mproto.denoise_after=0", "mproto.beta=0.96"])
         self.model = MProtoModel.build(Encoder.load(), labels, self.config)
         self.model.bank.start_at_random(torch.Generator().manual_seed(0))
         self.model.train()

@@ -17,10 +17,12 @@ from mproto.config import load_config
 
 DATA = ("bc5cdr-1.0", "bc5cdr-0.2", "conll03-1.0")
 VARIANTS = {
-    "default": ["mproto.beta=0.96"],  # as it was when these were run
-    "auto": ["mproto.beta=auto"],
-    "beta-0.98": ["mproto.beta=0.98"],
-    "confirm": ["mproto.beta=auto", "mproto.confirm_after=0.67"],
+    "fused": [],
+    # as the defaults were when these were run
+    "default": ["mproto.beta=0.96", "attention_dropout=0.1"],
+    "auto": ["mproto.beta=auto", "attention_dropout=0.1"],
+    "beta-0.98": ["mproto.beta=0.98", "attention_dropout=0.1"],
+    "confirm": ["mproto.beta=auto", "mproto.confirm_after=0.67", "attention_dropout=0.1"],
 }
 
 

@@ -201,3 +201,13 @@ def test_loading_is_silent() -> None:
     embedded()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_attention_dropout_is_what_it_is_told(dropout: float, tmp_path: Path) -> None:
+    """Whatever the encoder's own config says: it is 0.1 there."""
+    encoder = Encoder.load(str(write_roberta(tmp_path, positions=20)), attention_dropout=dropout)
+    assert encoder.model.config.attention_probs_dropout_prob == dropout
+    (first, *_) = [m for m in encoder.model.modules() if type(m).__name__ == "RobertaSelfAttention"]
+    assert first.dropout.p == dropout
+    assert encoder.model.config.hidden_dropout_prob == 0.1

@@ -6,8 +6,6 @@ import errno
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from encoders import write_roberta
+from forked import Forked
 from mproto import Recognizer, demo, train, write_documents
 from mproto.config import Config, load_config
 from mproto.errors import InputError, MprotoError, Notes
@@ -79,7 +78,7 @@ def test_a_loop_goes_on_from_any_state(method: str, selection: str, tiny: str) -
 def corpus(tiny: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
     (folder / "encoder").symlink_to(tiny)
-    write_documents(labelled(705), folder / "train.jsonl")
+    write_documents(labelled(240), folder / "train.jsonl")
     return folder
 
 
@@ -98,16 +97,16 @@ def command(corpus: Path, output: Path, *further: str) -> list[str]:
     settings = [argument for setting in SETTINGS for argument in ("--set", setting)]
     files = ["--train", str(corpus / "train.jsonl"), "--output", str(output)]
     files += ["--encoder", str(corpus / "encoder"), "--no-report"]
-    return [sys.executable, "-m", "mproto", "train", *files, *settings, *further]
+    return ["train", *files, *settings, *further]
 
 
-def start(corpus: Path, output: Path) -> subprocess.Popen[str]:
+def start(corpus: Path, output: Path) -> Forked:
     arguments = command(corpus, output, "--resume", "--set", "training.checkpoint_minutes=0")
-    return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+    return Forked(arguments, output.with_suffix(".log"))
 
 
-def wait_for(process: subprocess.Popen[str], output: Path, step: int) -> None:
-    while process.poll() is None:
+def wait_for(process: Forked, output: Path, step: int) -> None:
+    while process.is_running:
         history = read_history(output) if output.exists() else []
         if history and history[-1].step >= step:
             return
@@ -115,33 +114,29 @@ def wait_for(process: subprocess.Popen[str], output: Path, step: int) -> None:
 
 
 def test_killed_at_five_random_points_and_asked_to_stop_twice(corpus: Path, tmp_path: Path) -> None:
-    """Real processes; one folder, so that they start as seldom as can be."""
+    """Real processes, and one folder."""
     whole, output = tmp_path / "whole", tmp_path / "run"
-    undisturbed = subprocess.Popen(command(corpus, whole), stderr=subprocess.PIPE, text=True)
+    undisturbed = Forked(command(corpus, whole), tmp_path / "whole.log")
     generator = random.Random(0)
     for step in sorted(generator.sample(range(1, STEPS - 20), 5)):
         process = start(corpus, output)
         wait_for(process, output, step)
         time.sleep(generator.random() * 0.1)  # anywhere in a step, an evaluation or a write
-        process.send_signal(signal.SIGKILL)
+        os.kill(process.pid, signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
-        assert process.stderr is not None
-        process.stderr.close()
     for step, number in ((STEPS - 15, signal.SIGINT), (STEPS - 8, signal.SIGTERM)):
         process = start(corpus, output)
         wait_for(process, output, step)
-        process.send_signal(number)
-        _, errors = process.communicate()
-        assert process.returncode == 130
+        os.kill(process.pid, number)
+        assert process.wait() == 130
+        errors = process.errors
         assert f"stopped after step {read_history(output)[-1].step} of {STEPS}" in errors
         assert "stopping after this step" in errors
         assert errors.rstrip().endswith("--resume")
         assert "Traceback" not in errors
     process = start(corpus, output)
-    _, errors = process.communicate()
-    assert process.returncode == 0, errors
-    _, errors = undisturbed.communicate()
-    assert undisturbed.returncode == 0, errors
+    assert process.wait() == 0, process.errors
+    assert undisturbed.wait() == 0, undisturbed.errors
     assert_same(whole, output)
 
 
@@ -164,18 +159,18 @@ def config(tiny: str) -> Config:
 
 @pytest.fixture(scope="module")
 def expected(config: Config) -> Weights:
-    return train(labelled(705), config=config).model.state_dict()
+    return train(labelled(240), config=config).model.state_dict()
 
 
 def stopped(folder: Path, config: Config, step: int = 6) -> list[Path]:
     """A run that ended badly after a step; its checkpoints, oldest first."""
     with pytest.raises(CrashError):
-        train(labelled(705), config=config, output=folder, on_progress=stop_at(step))  # type: ignore[arg-type]
+        train(labelled(240), config=config, output=folder, on_progress=stop_at(step))  # type: ignore[arg-type]
     return sorted((folder / "checkpoints").iterdir())
 
 
 def resumed(folder: Path, config: Config, notes: Notes) -> Weights:
-    train(labelled(705), config=config, output=folder, resume=True, notes=notes)
+    train(labelled(240), config=config, output=folder, resume=True, notes=notes)
     return load_file(folder / "best" / "model.safetensors")
 
 
@@ -236,7 +231,7 @@ def test_a_full_disk_costs_the_new_checkpoint_only(
     monkeypatch.setattr(weights, "save_file", Disk(2))
     notes = Notes()
     with pytest.raises(CrashError):
-        train(labelled(705), config=config, output=tmp_path, on_progress=stop_at(8), notes=notes)  # type: ignore[arg-type]
+        train(labelled(240), config=config, output=tmp_path, on_progress=stop_at(8), notes=notes)  # type: ignore[arg-type]
     assert notes.messages() == [
         "5 checkpoints could not be written (I/O error: No space left on device)",
         "1 times the run could not be written down (I/O error: No space left on device)",
@@ -258,10 +253,10 @@ def test_a_model_that_cannot_be_written_is_not_finished(
 
     monkeypatch.setattr(weights, "save_file", full)
     with pytest.raises(MprotoError, match="cannot be written to .*No space left on device. Make room, and resume"):
-        train(labelled(705), config=config, output=tmp_path)
+        train(labelled(240), config=config, output=tmp_path)
     monkeypatch.undo()
     seen: list[int] = []
-    train(labelled(705), config=config, output=tmp_path, resume=True, on_progress=lambda p: seen.append(p.step))
+    train(labelled(240), config=config, output=tmp_path, resume=True, on_progress=lambda p: seen.append(p.step))
     assert seen == [STEPS]
     assert same(load_file(tmp_path / "best" / "model.safetensors"), expected)
 
@@ -278,7 +273,7 @@ def test_stopping_when_the_disk_is_full_says_what_is_left(
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(Interrupted, match="could not be written, but that of step 2 is there to resume from"):
-        train(labelled(705), config=config, output=tmp_path, on_progress=interrupt)
+        train(labelled(240), config=config, output=tmp_path, on_progress=interrupt)
 
 
 def test_a_second_signal_stops_at_once(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +285,7 @@ def test_a_second_signal_stops_at_once(config: Config, tmp_path: Path, monkeypat
                 os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(Interrupted, match="stopped at once; the checkpoint of step 2 is kept in"):
-        train(labelled(705), config=config, output=tmp_path, on_progress=twice)
+        train(labelled(240), config=config, output=tmp_path, on_progress=twice)
 
 
 def test_the_same_signal_twice_is_one(config: Config, tmp_path: Path) -> None:
@@ -300,7 +295,7 @@ def test_the_same_signal_twice_is_one(config: Config, tmp_path: Path) -> None:
                 os.kill(os.getpid(), signal.SIGTERM)
 
     with pytest.raises(Interrupted, match=f"stopped after step 3 of {STEPS}, which is kept"):
-        train(labelled(705), config=config, output=tmp_path, on_progress=twice)
+        train(labelled(240), config=config, output=tmp_path, on_progress=twice)
 
 
 def test_a_finished_run_is_not_trained_again(config: Config, tmp_path: Path) -> None:
@@ -329,11 +324,11 @@ def test_a_run_goes_on_only_as_it_was(config: Config, tmp_path: Path) -> None:
     stopped(tmp_path, config)
     with pytest.raises(InputError, match=r"started with training.learning_rate = 0.0005, and not 0.001"):
         other = load_config(settings=[*SETTINGS, "training.learning_rate=1e-3"], encoder=config.encoder)
-        train(labelled(705), config=other, output=tmp_path, resume=True)
+        train(labelled(240), config=other, output=tmp_path, resume=True)
     with pytest.raises(InputError, match="started with other training documents; go on with the same call"):
         train(labelled(40), config=config, output=tmp_path, resume=True)
     with pytest.raises(InputError, match="started with other development documents"):
-        train(labelled(705), dev=demo.documents("dev"), config=config, output=tmp_path, resume=True)
+        train(labelled(240), dev=demo.documents("dev"), config=config, output=tmp_path, resume=True)
 
 
 def test_resuming_nothing_begins(config: Config, tmp_path: Path) -> None:

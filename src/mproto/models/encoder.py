@@ -69,12 +69,12 @@ class Encoder(nn.Module):
         self.eval()
 
     @classmethod
-    def load(cls, name_or_path: str = EMBEDDED, *, shapes: bool = True) -> Self:
+    def load(cls, name_or_path: str = EMBEDDED, *, shapes: bool = True, attention_dropout: float = 0.0) -> Self:
         """The embedded encoder, a folder that `save_pretrained` wrote, or a name of the Hugging Face hub.
 
         What is on this machine is taken first; a missing encoder is an `InputError`, at once and not after retries.
         """
-        return cls(*load_parts(name_or_path), shapes=shapes)
+        return cls(*load_parts(name_or_path, attention_dropout), shapes=shapes)
 
     @classmethod
     def from_files(cls, config: dict[str, Any], folder: Path, name: str, *, shapes: bool = True) -> Self:

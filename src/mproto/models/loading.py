@@ -28,26 +28,34 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 HUB_TIMEOUT = 3.0  # seconds; the library itself would retry for half a minute
+ATTENTION_DROPOUT = ("attention_probs_dropout_prob", "attention_dropout")
+"""What configs call it."""
 LIST = "`mproto encoders` lists what is here"
 
 
-def load_parts(name: str) -> tuple[str, PreTrainedTokenizerBase, PreTrainedModel]:
-    """Find and load an encoder; its name, its tokenizer and its network in float32."""
+def load_parts(name: str, attention_dropout: float) -> tuple[str, PreTrainedTokenizerBase, PreTrainedModel]:
+    """Find and load an encoder; its name, its tokenizer and its network in float32.
+
+    Args:
+        name: of the hub, of a folder, or the embedded one's.
+        attention_dropout: on its attention weights, in training. With any, PyTorch computes attention on a CPU in separate
+            steps, each of which stores weights of all heads.
+    """
     if name == EMBEDDED:
         folder = embedded_folder()
         check_embedded(folder)
-        return name, *_load(name, str(folder), local=True)
+        return name, *_load(name, str(folder), attention_dropout, local=True)
     folder = Path(name).expanduser()
     if folder.exists() or name.startswith((".", "~")) or folder.is_absolute() or not name:
         _check_folder(name, folder)
-        return folder.resolve().name, *_load(name, str(folder), local=True)
+        return folder.resolve().name, *_load(name, str(folder), attention_dropout, local=True)
     if _is_cached(name):
         try:
-            return name, *_load(name, name, local=True)
+            return name, *_load(name, name, attention_dropout, local=True)
         except _NotHereError:  # some of its files are not in the cache
             pass
     _ask_hub(name)
-    return name, *_load(name, name, local=False)
+    return name, *_load(name, name, attention_dropout, local=False)
 
 
 def network(config: PretrainedConfig) -> PreTrainedModel:
@@ -76,7 +84,9 @@ class _NotHereError(InputError):
     """A file is missing, or cannot be read, at the place that was asked."""
 
 
-def _load(name: str, place: str, *, local: bool) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
+def _load(
+    name: str, place: str, attention_dropout: float, *, local: bool
+) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
     options: dict[str, Any] = {"local_files_only": local, "trust_remote_code": False}
     try:
         with quiet(progress=not local and sys.stderr.isatty()):
@@ -85,6 +95,9 @@ def _load(name: str, place: str, *, local: bool) -> tuple[PreTrainedTokenizerBas
             if problem:
                 hint = "name an encoder such as bert-base-cased"
                 raise InputError(f"{name!r} cannot be used: {problem}", hint=hint)
+            for setting in ATTENTION_DROPOUT:
+                if hasattr(config, setting):
+                    setattr(config, setting, attention_dropout)
             tokenizer = load_tokenizer(name, place, **options)
             model, report = AutoModel.from_pretrained(
                 place,

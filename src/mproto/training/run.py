@@ -88,9 +88,8 @@ def train(
         if folder.is_finished:
             return Recognizer.from_pretrained(output)
     torch.manual_seed(config.training.seed)
-    model = (
-        get_method(config.method).build(Encoder.load(config.encoder, shapes=config.shapes), labels, config).to(device)
-    )
+    encoder = Encoder.load(config.encoder, shapes=config.shapes, attention_dropout=config.attention_dropout)
+    model = get_method(config.method).build(encoder, labels, config).to(device)
     model.group = group
     model.encoder.mixed = has_bfloat16(device)
     if group.rank:
