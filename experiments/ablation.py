@@ -7,10 +7,9 @@ The default's cells are those of the main table, one prototype's those of the ta
 
 from __future__ import annotations
 
-import argparse
-
 from experiments import number_of_prototypes, systems
-from experiments.cells import Cell, documents, load, once, require_data, train_in_folder
+from experiments.arguments import arguments
+from experiments.cells import Cell, documents, load, once, train_in_folder
 from experiments.page import write_section
 from mproto.config import load_config
 
@@ -77,13 +76,8 @@ def render() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
-    parser.add_argument("--without", nargs="+", choices=list(TITLES), default=list(TITLES))
-    parser.add_argument("--render", action="store_true", help="write the tables from what is done")
-    parsed = parser.parse_args()
+    parsed = arguments(__doc__, data=DATA, without=TITLES)
     if not parsed.render:
-        require_data()
         for without in parsed.without:
             for data in parsed.data:
                 print(without, data, systems.overall(cell(without, data)), flush=True)

@@ -7,10 +7,8 @@ Cells are those of `systems.py`; the main table has some of them already. Needs 
 
 from __future__ import annotations
 
-import argparse
-
 from experiments import systems
-from experiments.cells import require_data
+from experiments.arguments import arguments
 from experiments.figures import save_lines
 from experiments.page import write_section
 
@@ -48,14 +46,8 @@ def render() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", nargs="+", choices=CORPORA, default=CORPORA)
-    parser.add_argument("--fractions", nargs="+", choices=FRACTIONS, default=FRACTIONS)
-    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
-    parser.add_argument("--render", action="store_true", help="draw the curves from what is done")
-    parsed = parser.parse_args()
+    parsed = arguments(__doc__, data=CORPORA, fractions=FRACTIONS, methods=METHODS)
     if not parsed.render:
-        require_data()
         for corpus in parsed.data:
             for fraction in parsed.fractions:
                 for method in parsed.methods:

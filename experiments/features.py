@@ -8,10 +8,9 @@ MPROTO_DATA.
 
 from __future__ import annotations
 
-import argparse
-
 from experiments import number_of_prototypes
-from experiments.cells import load, require_data
+from experiments.arguments import arguments
+from experiments.cells import load
 from experiments.figures import save_map
 from experiments.page import write_section
 
@@ -38,10 +37,8 @@ def render() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--render", action="store_true", help="draw the maps from what is done")
-    if not parser.parse_args().render:
-        require_data()
+    parsed = arguments(__doc__)
+    if not parsed.render:
         for number in NUMBERS:
             for data in number_of_prototypes.DATA:
                 number_of_prototypes.cell(number, data)

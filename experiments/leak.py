@@ -11,13 +11,13 @@ words), checkpoints chosen on human labels; two epochs instead of ten. Needs MPR
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import TYPE_CHECKING
 
 import torch
 
-from experiments.cells import Cell, documents, load, once, require_data
+from experiments.arguments import arguments
+from experiments.cells import Cell, documents, load, once
 from experiments.page import write_section
 from mproto import Recognizer, score
 from mproto.config import load_config
@@ -94,10 +94,8 @@ def render() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--render", action="store_true", help="write the table from what is done")
-    if not parser.parse_args().render:
-        require_data()
+    parsed = arguments(__doc__)
+    if not parsed.render:
         for leak in (True, False):
             print(once(cell_name(leak=leak), lambda: run(leak=leak))["test"]["overall"])  # noqa: B023
     write_section("The label leak of the published code", render())

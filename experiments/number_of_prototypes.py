@@ -8,10 +8,9 @@ Needs MPROTO_DATA.
 
 from __future__ import annotations
 
-import argparse
-
 from experiments import systems
-from experiments.cells import Cell, documents, load, once, require_data, train_in_folder
+from experiments.arguments import arguments
+from experiments.cells import Cell, documents, load, once, train_in_folder
 from experiments.maps import word_map
 from experiments.page import write_section
 from mproto.config import load_config
@@ -67,13 +66,8 @@ def render() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--numbers", nargs="+", type=int, choices=list(PUBLISHED), default=list(PUBLISHED))
-    parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
-    parser.add_argument("--render", action="store_true", help="write the table from what is done")
-    parsed = parser.parse_args()
+    parsed = arguments(__doc__, data=DATA, numbers=PUBLISHED)
     if not parsed.render:
-        require_data()
         for number in parsed.numbers:
             for data in parsed.data:
                 print(number, data, systems.overall(cell(number, data)), flush=True)

@@ -10,13 +10,13 @@ MPROTO_DATA.
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 import torch
 
 from experiments import systems
-from experiments.cells import Cell, documents, load, once, require_data
+from experiments.arguments import arguments
+from experiments.cells import Cell, documents, load, once
 from experiments.figures import save_heat, save_lines
 from experiments.page import write_section
 from mproto import train
@@ -115,12 +115,8 @@ def render() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
-    parser.add_argument("--render", action="store_true", help="draw the pictures from what is done")
-    parsed = parser.parse_args()
+    parsed = arguments(__doc__, data=DATA)
     if not parsed.render:
-        require_data()
         for data in parsed.data:
             for denoise in (True, False):
                 once(cell_name(data, denoise=denoise), lambda: run(data, denoise=denoise))  # noqa: B023

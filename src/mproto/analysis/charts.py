@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from itertools import count
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
@@ -79,21 +80,25 @@ def line_chart(curves: Sequence[Curve]) -> str:
 
 def line_keys(names: Iterable[str]) -> str:
     """Which line is which."""
-    keys = (
-        f'<span><svg width="34" height="10"><path class="curve {line_class(number)}" d="M1 5H33"/></svg> '
-        f"{escape(name)}</span>"
-        for number, name in enumerate(names)
+    marks = (
+        f'<svg width="34" height="10"><path class="curve {line_class(number)}" d="M1 5H33"/></svg>'
+        for number in count()
     )
-    return f'<div class="keys">{"".join(keys)}</div>'
+    return _keys(marks, names)
 
 
 def shape_keys(names: Iterable[str]) -> str:
     """Which shape is which."""
-    keys = (
-        f'<span><svg width="12" height="12"><path class="f{number % COLOURS}" transform="translate(6 6)" '
-        f'd="{SHAPES[shape_number(number)]}"/></svg> {escape(name)}</span>'
-        for number, name in enumerate(names)
+    marks = (
+        f'<svg width="12" height="12"><path class="f{number % COLOURS}" transform="translate(6 6)" '
+        f'd="{SHAPES[shape_number(number)]}"/></svg>'
+        for number in count()
     )
+    return _keys(marks, names)
+
+
+def _keys(marks: Iterable[str], names: Iterable[str]) -> str:
+    keys = (f"<span>{mark} {escape(name)}</span>" for name, mark in zip(names, marks, strict=False))
     return f'<div class="keys">{"".join(keys)}</div>'
 
 
