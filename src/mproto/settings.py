@@ -93,6 +93,10 @@ class MProto:
         denoise: whether O words go through denoised transport.
         denoise_after: the share of training that passes before that begins.
         beta: β, the share of O words expected at O prototypes; `auto` to estimate it when denoising begins.
+        shared_doubt: how much of a word's similarities, in denoised transport, is the mean of all its mentions so far; 0 lets
+            each mention speak for itself, as in the paper.
+        labelled_share: the least share of the losses that labelled words make up together, however few they are; 0 weighs
+            all words alike, as in the paper.
         confirm_after: the share of training after which O words are left out only where the model itself takes them for
             entities, too; 1 for never, as in the paper.
         solver: `sinkhorn`, cut off after `iterations`, as in the paper; or `converged`.
@@ -113,6 +117,8 @@ class MProto:
     denoise: bool = True
     denoise_after: float = number(0.33, 0, 1)
     beta: float | Literal["auto"] = number("auto", 0, 1)
+    shared_doubt: float = number(0.75, 0, 1)
+    labelled_share: float = number(0.2, 0, 0.99)
     confirm_after: float = number(1.0, 0, 1)
     solver: Literal["sinkhorn", "converged"] = "sinkhorn"
     epsilon: float = number(0.001, 1e-6)

@@ -12,10 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from mproto.method.total import alone
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from mproto.method.assignment import Assignment
+    from mproto.method.total import Total
 
 OTHER = 0
 """The number of the class O, which comes first."""
@@ -81,7 +84,7 @@ class PrototypeBank(nn.Module):
         alpha: float,
         unit_features: bool = False,
         only: Tensor | None = None,
-        total: Callable[[Tensor], Tensor] = lambda values: values,
+        total: Total = alone,
     ) -> None:
         """Move each prototype towards the mean of the features assigned to it: p ← α p + (1 − α) mean h, of length one.
 

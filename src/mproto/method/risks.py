@@ -19,18 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from mproto.method.prototypes import OTHER
+from mproto.method.total import alone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch import Tensor
 
-    Total = Callable[[Tensor], Tensor]
-
-
-def alone(values: Tensor) -> Tensor:
-    """The total of one process."""
-    return values
+    from mproto.method.total import Total
 
 
 def absolute_error(logits: Tensor, target: Tensor | int) -> Tensor:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import torch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from mproto.method.total import alone
 
+if TYPE_CHECKING:
     from torch import Tensor
 
+    from mproto.method.total import Total
 
-def soft_targets(probabilities: Tensor, total: Callable[[Tensor], Tensor] = lambda values: values) -> Tensor:
+
+def soft_targets(probabilities: Tensor, total: Total = alone) -> Tensor:
     """(N, C) targets ∝ p² / Σp: sure classes become surer, and frequent ones do not swallow the rest.
 
     Args:

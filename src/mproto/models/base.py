@@ -36,7 +36,7 @@ class Step:
     """
 
     loss: Tensor
-    weight: int
+    weight: float
     logs: dict[str, float] = field(default_factory=dict)
     finish: Callable[[], None] = lambda: None
 

@@ -33,6 +33,7 @@ class Batch:
         columns: (W,) long, its place there.
         windows: the B windows; own words are in their order.
         labels: (W,) long, the class of each own word, or none.
+        words: (W,) long, a number for each own word, the same for the same word, or none.
     """
 
     input_ids: Tensor
@@ -42,6 +43,7 @@ class Batch:
     columns: Tensor
     windows: tuple[Window, ...]
     labels: Tensor | None = None
+    words: Tensor | None = None
 
     def to(self, device: torch.device | str) -> Batch:
         """The same batch on another device."""
@@ -53,6 +55,7 @@ class Batch:
             rows=self.rows.to(device),
             columns=self.columns.to(device),
             labels=None if self.labels is None else self.labels.to(device),
+            words=None if self.words is None else self.words.to(device),
         )
 
     @property
@@ -72,16 +75,23 @@ def without_words(batch: Batch) -> Batch:
         columns=batch.columns[none],
         windows=tuple(replace(window, firsts=[]) for window in batch.windows),
         labels=None if batch.labels is None else batch.labels[none],
+        words=None if batch.words is None else batch.words[none],
     )
 
 
-def collate(windows: Sequence[Window], pad_id: int, labels: Sequence[Sequence[int]] | None = None) -> Batch:
+def collate(
+    windows: Sequence[Window],
+    pad_id: int,
+    labels: Sequence[Sequence[int]] | None = None,
+    words: Sequence[Sequence[int]] | None = None,
+) -> Batch:
     """One batch of these windows.
 
     Args:
         windows: at least one.
         pad_id: the sub-word to fill up with.
         labels: the class of every word of every document, by `window.document` and word.
+        words: the number of every word, in the same way.
     """
     if not windows:
         raise ValueError("a batch needs a window")
@@ -96,6 +106,7 @@ def collate(windows: Sequence[Window], pad_id: int, labels: Sequence[Sequence[in
         columns=torch.tensor([position for window in windows for position in window.firsts]),
         windows=tuple(windows),
         labels=None if labels is None else torch.tensor([label for w in windows for label in _own(labels, w)]),
+        words=None if words is None else torch.tensor([word for w in windows for word in _own(words, w)]),
     )
 
 

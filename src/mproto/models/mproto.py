@@ -10,12 +10,13 @@ from torch import nn
 
 from mproto.errors import InputError
 from mproto.method.assignment import Transport, assign, confirmed
-from mproto.method.losses import class_cross_entropy, compactness, prototype_cross_entropy
+from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
+from mproto.method.memory import WordMemory
 from mproto.method.prototypes import OTHER, PrototypeBank
 from mproto.models.base import UNKNOWN_SHARE, Decisions, Model, Prediction, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from torch import Tensor
 
@@ -48,6 +49,7 @@ class MProtoModel(Model):
         beta = 1 - UNKNOWN_SHARE if settings.beta == "auto" else settings.beta
         self.beta: Tensor
         self.register_buffer("beta", torch.tensor(beta, dtype=torch.float64))
+        self.memory = WordMemory(len(self.bank.class_of))
         self.transport = Transport(settings.solver, settings.epsilon, settings.iterations)
 
     @classmethod
@@ -93,35 +95,51 @@ class MProtoModel(Model):
     def step(self, batch: Batch, progress: float) -> Step:
         """Similarities, assignment, losses; the update of the prototypes is left to `Step.finish`."""
         assert batch.labels is not None
+        assert batch.words is not None
         settings, labels, class_of = self.settings, batch.labels, self.bank.class_of
         features = self.dropout(self.encoder(batch))
         similarity = self.bank.similarity(features)
         denoise = settings.denoise and progress >= settings.denoise_after
         every_similarity, own = self.group.gather(similarity.detach())
         every_label, _ = self.group.gather(labels)
+        every_word, _ = self.group.gather(batch.words)
         beta = self.beta.item() if denoise else None
-        everywhere = assign(every_similarity, every_label, class_of, self.transport, beta=beta)
+        shared = self._shared(every_similarity, every_label, every_word) if denoise else every_similarity
+        everywhere = assign(shared, every_label, class_of, self.transport, beta=beta)
         if denoise and progress >= settings.confirm_after:
             everywhere = confirmed(everywhere, every_similarity, class_of)
         assignment = everywhere.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
         temperature = self.log_temperature.exp()
+        weights = labelled_weights(class_of[target], settings.labelled_share, self.group.sum)
         if settings.merge:
-            entropy = class_cross_entropy(kept, class_of[target], class_of, temperature)
+            entropy = class_cross_entropy(kept, class_of[target], class_of, temperature, weights)
         else:
-            entropy = prototype_cross_entropy(kept, target, temperature)
-        compact = compactness(kept, target)
+            entropy = prototype_cross_entropy(kept, target, temperature, weights)
+        compact = compactness(kept, target, weights)
+
+        def finish() -> None:
+            self._update(features.detach(), similarity.detach(), labels, assignment)
+            if settings.shared_doubt:
+                self.memory.see(every_word, every_similarity)
+
         return Step(
             loss=entropy + settings.compactness * compact,
-            weight=len(target),
+            weight=weights.sum().item(),
             logs={
                 "cross_entropy": entropy.item(),
                 "compactness": compact.item(),
                 "kept": _kept(every_label, everywhere),
                 **self._similarities(every_similarity[everywhere.keep], everywhere.target[everywhere.keep]),
             },
-            finish=lambda: self._update(features.detach(), similarity.detach(), labels, assignment),
+            finish=finish,
         )
+
+    def _shared(self, similarity: Tensor, labels: Tensor, words: Tensor) -> Tensor:
+        """Similarities (N, P) in which those of O words are partly those of all mentions of the word."""
+        share = self.settings.shared_doubt
+        mixed = (1 - share) * similarity + share * self.memory.recall(words, similarity)
+        return torch.where((labels == OTHER).unsqueeze(-1), mixed, similarity)
 
     def _similarities(self, similarity: Tensor, target: Tensor) -> dict[str, float]:
         """How similar the kept words of each class are to their prototypes, on average; 0 for a class without any."""
@@ -141,6 +159,14 @@ class MProtoModel(Model):
             only=correct,
             total=self.group.sum,
         )
+
+    def working_state(self) -> dict[str, Tensor]:
+        return self.memory.state()
+
+    def restore_working_state(self, tensors: Mapping[str, Tensor]) -> None:
+        self.memory = WordMemory(len(self.bank.class_of))
+        if tensors:
+            self.memory.restore(tensors)
 
     def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:  # noqa: ARG002
         by_class = self.bank.class_similarity(self.bank.similarity(self.dropout(self.encoder(batch))))

@@ -29,11 +29,13 @@ class Data:
     Attributes:
         windows: what the encoder reads.
         tags: the numbers of the tags, by document and word.
+        words: a number for every word, the same for the same word, however it is written.
         pad_id: the sub-word that fills up batches.
     """
 
     windows: list[Window]
     tags: list[list[int]]
+    words: list[list[int]]
     pad_id: int
 
     @classmethod
@@ -50,8 +52,11 @@ class Data:
             except ValueError as error:
                 name = document.id or f"document {number}"
                 raise DataError(f"{name}: {error}", hint="leave one of the two out") from None
-        words = [document.word_texts for document in documents]
-        return cls(make_windows(words, model.encoder.tokenizer, model.encoder.window), tags, model.encoder.pad_id)
+        texts = [document.word_texts for document in documents]
+        numbers: dict[str, int] = {}
+        words = [[numbers.setdefault(text.casefold(), len(numbers)) for text in own] for own in texts]
+        windows = make_windows(texts, model.encoder.tokenizer, model.encoder.window)
+        return cls(windows, tags, words, model.encoder.pad_id)
 
     def batches(self, settings: Training, generator: torch.Generator) -> list[list[int]]:
         """One epoch's batches of windows, in random order."""
@@ -59,7 +64,7 @@ class Data:
         return plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget, generator=generator)
 
     def batch(self, indices: Sequence[int]) -> Batch:
-        return collate([self.windows[i] for i in indices], self.pad_id, self.tags)
+        return collate([self.windows[i] for i in indices], self.pad_id, self.tags, self.words)
 
     def sample(self, settings: Training, generator: torch.Generator) -> Iterator[Batch]:
         """Some batches, half of them of windows with an entity, so that rare types are seen too."""
