@@ -22,7 +22,6 @@ VARIANTS = {
     "default": ["mproto.beta=0.96", "attention_dropout=0.1"],
     "auto": ["mproto.beta=auto", "attention_dropout=0.1"],
     "beta-0.98": ["mproto.beta=0.98", "attention_dropout=0.1"],
-    "confirm": ["mproto.beta=auto", "mproto.confirm_after=0.67", "attention_dropout=0.1"],
 }
 
 

@@ -97,8 +97,8 @@ class MProto:
             each mention speak for itself, as in the paper.
         labelled_share: the least share of the losses that labelled words make up together, however few they are; 0 weighs
             all words alike, as in the paper.
-        confirm_after: the share of training after which O words are left out only where the model itself takes them for
-            entities, too; 1 for never, as in the paper.
+        adopt_after: the share of training after which O words are learnt as entities of a type where both transport and their
+            own nearest prototype say so; 1 for never, as in the paper.
         solver: `sinkhorn`, cut off after `iterations`, as in the paper; or `converged`.
         epsilon: λʳ, the weight of the entropy.
         iterations: of `sinkhorn`.
@@ -119,7 +119,7 @@ class MProto:
     beta: float | Literal["auto"] = number("auto", 0, 1)
     shared_doubt: float = number(0.75, 0, 1)
     labelled_share: float = number(0.2, 0, 0.99)
-    confirm_after: float = number(1.0, 0, 1)
+    adopt_after: float = number(1.0, 0, 1)
     solver: Literal["sinkhorn", "converged"] = "sinkhorn"
     epsilon: float = number(0.001, 1e-6)
     iterations: int = number(100, 1)

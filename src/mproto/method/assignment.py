@@ -91,11 +91,8 @@ def assign(
 
 
 @torch.no_grad()
-def confirmed(assignment: Assignment, similarity: Tensor, class_of: Tensor) -> Assignment:
-    """Take back what similarities themselves do not say.
-
-    Transport has to send 1 − β of the O words to prototypes of entities, whether or not they are near any. Where the nearest
-    prototype of such a word is one of O, it is assigned to that one, and kept.
+def adopted(assignment: Assignment, similarity: Tensor, class_of: Tensor) -> Assignment:
+    """Keep those left-out words as entities on which transport and the words' own similarities agree.
 
     Args:
         assignment: of N words.
@@ -103,8 +100,8 @@ def confirmed(assignment: Assignment, similarity: Tensor, class_of: Tensor) -> A
         class_of: (P,) long, the class of each prototype.
     """
     nearest = similarity.argmax(-1)
-    back = ~assignment.keep & (class_of[nearest] == OTHER)
-    return Assignment(torch.where(back, nearest, assignment.target), assignment.keep | back, assignment.mass)
+    agreed = ~assignment.keep & (class_of[nearest] == class_of[assignment.target])
+    return Assignment(torch.where(agreed, nearest, assignment.target), assignment.keep | agreed, assignment.mass)
 
 
 def _per_class(cost: Tensor, labels: Tensor, class_of: Tensor, transport: Transport) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from mproto.errors import InputError
-from mproto.method.assignment import Transport, assign, confirmed
+from mproto.method.assignment import Transport, adopted, assign
 from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
 from mproto.method.memory import WordMemory
 from mproto.method.prototypes import OTHER, PrototypeBank
@@ -106,8 +106,8 @@ class MProtoModel(Model):
         beta = self.beta.item() if denoise else None
         shared = self._shared(every_similarity, every_label, every_word) if denoise else every_similarity
         everywhere = assign(shared, every_label, class_of, self.transport, beta=beta)
-        if denoise and progress >= settings.confirm_after:
-            everywhere = confirmed(everywhere, every_similarity, class_of)
+        if denoise and progress >= settings.adopt_after:
+            everywhere = adopted(everywhere, every_similarity, class_of)
         assignment = everywhere.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
         temperature = self.log_temperature.exp()
@@ -129,7 +129,7 @@ class MProtoModel(Model):
             logs={
                 "cross_entropy": entropy.item(),
                 "compactness": compact.item(),
-                "kept": _kept(every_label, everywhere),
+                **_shares(every_label, everywhere, class_of),
                 **self._similarities(every_similarity[everywhere.keep], everywhere.target[everywhere.keep]),
             },
             finish=finish,
@@ -183,7 +183,12 @@ class MProtoModel(Model):
         return Prediction(sure.indices, sure.values, similarity.argmax(-1), best - second)
 
 
-def _kept(labels: Tensor, assignment: Assignment) -> float:
-    """The share of O words that take part in training."""
+def _shares(labels: Tensor, assignment: Assignment, class_of: Tensor) -> dict[str, float]:
+    """The shares of O words that are learnt as O, and as entities."""
     other = labels == OTHER
-    return (assignment.keep & other).sum().item() / max(int(other.sum()), 1)
+    as_other = class_of[assignment.target] == OTHER
+    kept = [assignment.keep & other & as_other, assignment.keep & other & ~as_other]
+    return {
+        name: which.sum().item() / max(int(other.sum()), 1)
+        for name, which in zip(("kept", "adopted"), kept, strict=True)
+    }
