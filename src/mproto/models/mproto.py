@@ -10,7 +10,7 @@ from torch import nn
 
 from mproto.errors import InputError
 from mproto.method.assignment import Transport, adopted, assign
-from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
+from mproto.method.losses import class_cross_entropy, compactness, prototype_cross_entropy, word_weights
 from mproto.method.memory import WordMemory
 from mproto.method.prototypes import OTHER, PrototypeBank
 from mproto.models.base import UNKNOWN_SHARE, Decisions, Model, Prediction, Step
@@ -96,6 +96,7 @@ class MProtoModel(Model):
         """Similarities, assignment, losses; the update of the prototypes is left to `Step.finish`."""
         assert batch.labels is not None
         assert batch.words is not None
+        assert batch.mentions is not None
         settings, labels, class_of = self.settings, batch.labels, self.bank.class_of
         features = self.dropout(self.encoder(batch))
         similarity = self.bank.similarity(features)
@@ -111,7 +112,10 @@ class MProtoModel(Model):
         assignment = everywhere.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
         temperature = self.log_temperature.exp()
-        weights = labelled_weights(class_of[target], settings.labelled_share, self.group.sum)
+        mentions = batch.mentions[assignment.keep]
+        weights = word_weights(
+            class_of[target], mentions, settings.most_mentions, settings.labelled_share, self.group.sum
+        )
         if settings.merge:
             entropy = class_cross_entropy(kept, class_of[target], class_of, temperature, weights)
         else:
