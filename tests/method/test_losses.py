@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from mproto.method.losses import class_cross_entropy, class_logits, compactness, prototype_cross_entropy
+from mproto.method.losses import (
+    class_cross_entropy,
+    class_logits,
+    compactness,
+    prototype_cross_entropy,
+    word_weights,
+)
 
 CLASS_OF = torch.tensor([0, 0, 1, 1])
 SIMILARITY = torch.tensor([[0.9, 0.1, -0.5, 0.0], [0.2, 0.8, 0.6, -1.0], [0.0, -0.3, 1.0, 0.7]], dtype=torch.float64)
@@ -191,3 +197,53 @@ def test_a_word_at_the_wrong_class_is_pulled_with_full_force_at_a_low_temperatur
     plain = prototype_cross_entropy(similarity, torch.tensor([3, 0]), temperature)
     assert plain.item() == pytest.approx((1.9 / temperature + 2 / temperature + math.log(2)) / 2, rel=1e-4)
     assert torch.autograd.grad(plain, similarity)[0].isfinite().all()
+
+
+# Weights of words
+
+
+def test_word_weights_by_hand() -> None:
+    labels, mentions = torch.tensor([0, 0, 1]), torch.tensor([1, 40, 50])
+    assert word_weights(labels, mentions, 0, 0.0).tolist() == [1, 1, 1]
+    assert word_weights(labels, mentions, 20, 0.0).tolist() == [
+        1,
+        0.5,
+        1,
+    ]  # 40 mentions count as 20; labelled ones all do
+    assert word_weights(labels, mentions, 20, 0.5).tolist() == [1, 0.5, 1.5]
+    assert word_weights(labels, mentions, 0, 0.2).tolist() == [1, 1, 1]  # a third already
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 100)), min_size=1, max_size=30), st.floats(0, 0.9))
+def test_labelled_words_make_up_their_share_and_frequent_words_no_more_than_rare_ones(
+    words: list[tuple[int, int]], least: float
+) -> None:
+    labels, mentions = torch.tensor([word[0] for word in words]), torch.tensor([word[1] for word in words])
+    weights = word_weights(labels, mentions, 10, least)
+    labelled = labels > 0
+    assert bool((weights[labelled] >= 1).all())
+    assert bool((weights[~labelled] * mentions[~labelled] <= 10.001).all())
+    if bool(labelled.any()):
+        assert weights[labelled].sum() >= (least - 1e-5) * weights.sum()
+
+
+@given(SEEDS, st.integers(1, 6))
+def test_a_weight_is_as_many_words(seed: int, times: int) -> None:
+    similarity = words(3, 4, seed)
+    weights = torch.tensor([1.0, times, 1.0], dtype=torch.float64)
+    repeated = torch.tensor([0, *[1] * times, 2])
+    for loss in (
+        lambda s, t, w: class_cross_entropy(s, CLASS_OF[t], CLASS_OF, 0.1, w),
+        lambda s, t, w: prototype_cross_entropy(s, t, 0.1, w),
+        compactness,
+    ):
+        torch.testing.assert_close(
+            loss(similarity, TARGET, weights), loss(similarity[repeated], TARGET[repeated], None)
+        )
+
+
+def test_without_words_a_weighted_loss_is_nothing() -> None:
+    nothing = torch.zeros(0, 4, requires_grad=True)
+    loss = class_cross_entropy(nothing, torch.zeros(0, dtype=torch.long), CLASS_OF, 0.1, torch.zeros(0))
+    loss.backward()
+    assert loss.item() == 0
