@@ -26,7 +26,14 @@ RESULTS = Path(__file__).parent / "results"
 RUNS = Path(__file__).parent / "runs"
 """Where unfinished cells keep their checkpoints."""
 SHOWN_EVERY = 25
-BEFORE = ("mproto.beta=0.96", "training.average=0", "shapes=false", "attention_dropout=0.1")
+BEFORE = (
+    "mproto.beta=0.96",
+    "mproto.shared_doubt=0",
+    "mproto.labelled_share=0",
+    "training.average=0",
+    "shapes=false",
+    "attention_dropout=0.1",
+)
 """The defaults of the first experiments, where they have changed since."""
 Cell = dict[str, Any]
 

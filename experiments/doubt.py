@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 DATA = ("bc5cdr-1.0", "bc5cdr-0.2", "conll03-1.0", "conll03-kb")
 VARIANTS = {
-    "plain": ["mproto.labelled_share=0", "mproto.most_mentions=0"],
-    "weighted": ["mproto.most_mentions=0"],
-    "capped": [],
+    "plain": ["mproto.labelled_share=0"],
+    "weighted": ["mproto.labelled_share=0.2"],
 }
 MENTION = 0.25
 """How much of what is asked is the mention itself; the rest is the mean of all."""

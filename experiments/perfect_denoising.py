@@ -48,7 +48,7 @@ class Told(MProtoModel):
 def _without(batch: Batch) -> Batch:
     assert batch.labels is not None
     kept = batch.labels != LEFT_OUT
-    parts = {name: getattr(batch, name)[kept] for name in ("rows", "columns", "labels", "words", "mentions")}
+    parts = {name: getattr(batch, name)[kept] for name in ("rows", "columns", "labels", "words")}
     return replace(batch, **parts)
 
 

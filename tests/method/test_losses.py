@@ -16,8 +16,8 @@ from mproto.method.losses import (
     class_cross_entropy,
     class_logits,
     compactness,
+    labelled_weights,
     prototype_cross_entropy,
-    word_weights,
 )
 
 CLASS_OF = torch.tensor([0, 0, 1, 1])
@@ -202,29 +202,24 @@ def test_a_word_at_the_wrong_class_is_pulled_with_full_force_at_a_low_temperatur
 # Weights of words
 
 
-def test_word_weights_by_hand() -> None:
-    labels, mentions = torch.tensor([0, 0, 1]), torch.tensor([1, 40, 50])
-    assert word_weights(labels, mentions, 0, 0.0).tolist() == [1, 1, 1]
-    assert word_weights(labels, mentions, 20, 0.0).tolist() == [
-        1,
-        0.5,
-        1,
-    ]  # 40 mentions count as 20; labelled ones all do
-    assert word_weights(labels, mentions, 20, 0.5).tolist() == [1, 0.5, 1.5]
-    assert word_weights(labels, mentions, 0, 0.2).tolist() == [1, 1, 1]  # a third already
+def test_labelled_weights_by_hand() -> None:
+    labels = torch.tensor([0, 0, 0, 1])
+    assert labelled_weights(labels, 0.0).tolist() == [1, 1, 1, 1]
+    assert labelled_weights(labels, 0.5).tolist() == [1, 1, 1, 3]
+    assert labelled_weights(labels, 0.2).tolist() == [1, 1, 1, 1]  # a quarter already
+    assert labelled_weights(labels[:3], 0.5).tolist() == [1, 1, 1]
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 100)), min_size=1, max_size=30), st.floats(0, 0.9))
-def test_labelled_words_make_up_their_share_and_frequent_words_no_more_than_rare_ones(
-    words: list[tuple[int, int]], least: float
-) -> None:
-    labels, mentions = torch.tensor([word[0] for word in words]), torch.tensor([word[1] for word in words])
-    weights = word_weights(labels, mentions, 10, least)
-    labelled = labels > 0
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=30), st.floats(0, 0.9))
+def test_labelled_words_make_up_their_share(classes: list[int], least: float) -> None:
+    labels = torch.tensor(classes)
+    weights, labelled = labelled_weights(labels, least), labels > 0
+    assert bool((weights[~labelled] == 1).all())
     assert bool((weights[labelled] >= 1).all())
-    assert bool((weights[~labelled] * mentions[~labelled] <= 10.001).all())
     if bool(labelled.any()):
-        assert weights[labelled].sum() >= (least - 1e-5) * weights.sum()
+        share = weights[labelled].sum() / weights.sum()
+        assert share >= least - 1e-5
+        assert share <= max(least, labelled.double().mean().item()) + 1e-5
 
 
 @given(SEEDS, st.integers(1, 6))

@@ -191,9 +191,9 @@ class TestPriors:
         assert [stage.counts for stage in model.stages] == [False, True]
         assert sum(stage.share for stage in model.stages) == pytest.approx(1)
         assert model.rehearsal_share == model.stages[0].share
-        model.learn_unlabelled(Shares(0.1, {}, {"Chemical": 0.125, "Disease": 0.25}, 0.5))
+        model.learn_unlabelled(Shares(0.1, 0.1, {}, {"Chemical": 0.125, "Disease": 0.25}, 0.5))
         assert model.priors.tolist() == [0.125, 0.25]
-        model.learn_unlabelled(Shares(0.9, {}, {"Chemical": 0.9, "Disease": 0.9}, 0.5))
+        model.learn_unlabelled(Shares(0.9, 0.9, {}, {"Chemical": 0.9, "Disease": 0.9}, 0.5))
         assert model.priors.sum().item() == pytest.approx(0.9)
 
     def test_a_run_estimates_them(self, folder: str) -> None:

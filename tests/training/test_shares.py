@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from mproto.models.registry import get_method
 from mproto.training.data import Data
 from mproto.training.held_out import HeldOut
 from mproto.training.rehearsal import Rehearsal
-from mproto.training.shares import estimate_shares, mixture_share, shares_of
+from mproto.training.shares import SHARED, doubtful_share, log_odds, mixture_share, shares_of, type_shares
 from mproto.training.terms import HIDDEN_SHARE, hide_terms, term, without
 from runs import labelled, small_config
 
@@ -60,15 +61,46 @@ def test_shares_of_types() -> None:
     o, a, b = [0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]
     mixed = torch.cat([log_probabilities([o], 900), log_probabilities([a], 70), log_probabilities([b], 30)])
     hidden = torch.cat([log_probabilities([a], 60), log_probabilities([b], 60)])
-    entities, types = estimate_shares(mixed, hidden, torch.tensor([1] * 60 + [2] * 60), ("A", "B"))
-    assert entities == pytest.approx(0.1)
+    types = type_shares(mixed, hidden, torch.tensor([1] * 60 + [2] * 60), ("A", "B"), 0.1)
     assert types == pytest.approx({"A": 0.07, "B": 0.03})
-    assert estimate_shares(mixed, hidden[:60], torch.tensor([1] * 60), ("A", "B"))[1] == {"A": entities, "B": 0}
+    assert type_shares(mixed, hidden[:60], torch.tensor([1] * 60), ("A", "B"), 0.1) == {"A": 0.1, "B": 0}
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.1, 0.1), (0.02, 0.02), (0.0, 0.0)])
+def test_doubtful_are_all_entities_where_they_can_be_told(share: float, expected: float) -> None:
+    inside = round(share * 20_000)
+    mixed = torch.cat([scores(inside, 5, 0), scores(20_000 - inside, -5, 1)])
+    assert doubtful_share(mixed, scores(500, 5, 2), share) == pytest.approx(expected, abs=0.003)
+
+
+def test_doubtful_are_fewer_where_entities_are_hard_to_tell() -> None:
+    """Above any threshold of two like distributions, positive ones are a tenth; of distributions that differ a little,
+    the highest values only are positive ones rather than not."""
+    same = torch.cat([scores(1000, 0, 0), scores(9000, 0, 1)])
+    assert doubtful_share(same, scores(500, 0, 2), 0.1) < 0.005
+    apart = torch.cat([scores(1000, 2, 0), scores(9000, 0, 1)])
+    doubtful = doubtful_share(apart, scores(500, 2, 2), 0.1)
+    assert 0.02 < doubtful < 0.1
+    threshold = apart.sort(descending=True).values[round(doubtful * 10_000)]
+    assert (apart[:1000] > threshold).sum() > 0.6 * (apart > threshold).sum()
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.floats(0.01, 0.98)), max_size=20))
+def test_log_odds_are_shared_by_the_mentions_of_a_word(mentions: list[tuple[int, float]]) -> None:
+    """Against a loop; and with one mention each, they are its own."""
+    words, likely = [word for word, _ in mentions], [p for _, p in mentions]
+    answers = torch.tensor([[1 - p, p / 4, 3 * p / 4] for p in likely], dtype=torch.float64).reshape(-1, 3).log()
+    found = log_odds(answers, torch.tensor(words, dtype=torch.long))
+    own = [log(p / (1 - p)) for p in likely]
+    for place, word in enumerate(words):
+        others = [value for value, other in zip(own, words, strict=True) if other == word]
+        expected = (1 - SHARED) * own[place] + SHARED * sum(others) / len(others)
+        assert found[place].item() == pytest.approx(expected)
 
 
 def test_priors_are_shares_of_all_words() -> None:
     """1,000 words: 850 O, of which 2 % and 4 % are entities; 100 and 50 labelled."""
-    shares = shares_of(0.06, {"A": 0.02, "B": 0.04}, [850, 100, 50])
+    shares = shares_of(0.06, 0.05, {"A": 0.02, "B": 0.04}, [850, 100, 50])
     assert shares.priors == pytest.approx({"A": 0.117, "B": 0.084})
     assert shares.coverage == pytest.approx(150 / (150 + 51))
 
@@ -150,9 +182,15 @@ def test_a_rehearsal_hides_labels_and_tells_the_model_what_it_found(tmp_path_fac
     model.train()
     logs = rehearsal.finish(model)
     assert model.training
-    assert set(logs) == {"share", "coverage", "share.Chemical", "share.Disease"}
-    assert model.beta.item() == max(1 - logs["share"] * (1 - logs["coverage"]) ** 2, 0.5)  # type: ignore[operator]
-    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items() if name != "beta")
+    assert set(logs) == {"share", "doubtful", "coverage", "share.Chemical", "share.Disease"}
+    state = model.state_dict()
+    assert state["beta"].item() == max(1 - logs["doubtful"], 0.5)
+    words = sum(len(tags) for tags in data.tags)
+    labelled_words = sum(tag > 0 for tags in data.tags for tag in tags)
+    prior = (labelled_words + logs["share"] * (words - labelled_words)) / words
+    assert state["labelled_share"].item() == pytest.approx(min(prior, 0.5))
+    told = {"beta", "labelled_share"}
+    assert all(torch.equal(before[name], value) for name, value in state.items() if name not in told)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

@@ -75,26 +75,21 @@ def compactness(similarity: Tensor, target: Tensor, weights: Tensor | None = Non
     return _mean((1 - similarity.gather(1, target.unsqueeze(-1)).squeeze(-1)) ** 2, weights)
 
 
-def word_weights(labels: Tensor, mentions: Tensor, most: int, least: float, total: Total = alone) -> Tensor:
-    """How much each word counts (N,).
+def labelled_weights(labels: Tensor, least: float, total: Total = alone) -> Tensor:
+    """How much each word counts (N,): 1, but labelled ones as much as makes them a share of all.
 
-    A dictionary lacks a term everywhere or nowhere, so that a hundred mentions without a label are no better evidence than a
-    few: mentions of an O word count `most` times at the most, all together. And where a dictionary knows a tenth of what
-    there is, hardly a word in a hundred has a label, and a model that takes every word for O is nearly right. Labelled
-    words stand for the others, too: they make up a share of all that is not less than `least`.
+    Where a dictionary knows a tenth of what there is, hardly a word in a hundred has a label, and a model that takes every
+    word for O is nearly right. Labelled words stand for the others, too.
 
     Args:
         labels: (N,) long, the class of each word.
-        mentions: (N,) long, how often the word is in the whole corpus.
-        most: mentions of an O word that count in full; 0 for all.
-        least: the share of labelled words; where they are more, they stay so.
+        least: the share of labelled words, below 1; where they are more, they stay so.
         total: adds up over several processes.
     """
-    weights = (most / mentions).clamp_max(1.0) if most else torch.ones_like(labels, dtype=torch.float32)
     is_labelled = labels != OTHER
-    labelled, others = total(torch.stack([is_labelled.sum(), weights[~is_labelled].sum()])).tolist()
+    labelled, others = total(torch.stack([is_labelled.sum(), (~is_labelled).sum()])).tolist()
     weight = max(1.0, least / (1 - least) * others / max(labelled, 1))
-    return torch.where(is_labelled, weight, weights)
+    return torch.where(is_labelled, weight, 1.0)
 
 
 def _mean(losses: Tensor, weights: Tensor | None) -> Tensor:

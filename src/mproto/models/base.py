@@ -88,19 +88,23 @@ class Shares:
 
     Attributes:
         entities: the share of the words labelled O that are entities after all.
+        doubtful: the share of them that can be told to be entities rather than not.
         types: that of each type.
         priors: the share of all words, labelled or not, that are entities of each type.
         coverage: the share of all entity words that are labelled.
     """
 
     entities: float
+    doubtful: float
     types: Mapping[str, float]
     priors: Mapping[str, float]
     coverage: float
 
 
 UNKNOWN_SHARE = 0.05
-"""`Shares.entities` where there is nothing to estimate it from."""
+"""`Shares.entities` and `Shares.doubtful` where there is nothing to estimate them from."""
+UNKNOWN_PRIOR = 0.2
+"""The share of all words that are entities, as long as nothing is known of it."""
 
 
 class Model(nn.Module, ABC):

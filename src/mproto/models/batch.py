@@ -34,7 +34,6 @@ class Batch:
         windows: the B windows; own words are in their order.
         labels: (W,) long, the class of each own word, or none.
         words: (W,) long, a number for each own word, the same for the same word, or none.
-        mentions: (W,) long, how often each of them is in all documents, or none.
     """
 
     input_ids: Tensor
@@ -45,7 +44,6 @@ class Batch:
     windows: tuple[Window, ...]
     labels: Tensor | None = None
     words: Tensor | None = None
-    mentions: Tensor | None = None
 
     def to(self, device: torch.device | str) -> Batch:
         """The same batch on another device."""
@@ -58,7 +56,6 @@ class Batch:
             columns=self.columns.to(device),
             labels=None if self.labels is None else self.labels.to(device),
             words=None if self.words is None else self.words.to(device),
-            mentions=None if self.mentions is None else self.mentions.to(device),
         )
 
     @property
@@ -79,7 +76,6 @@ def without_words(batch: Batch) -> Batch:
         windows=tuple(replace(window, firsts=[]) for window in batch.windows),
         labels=None if batch.labels is None else batch.labels[none],
         words=None if batch.words is None else batch.words[none],
-        mentions=None if batch.mentions is None else batch.mentions[none],
     )
 
 

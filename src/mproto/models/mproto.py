@@ -10,10 +10,10 @@ from torch import nn
 
 from mproto.errors import InputError
 from mproto.method.assignment import Transport, adopted, assign
-from mproto.method.losses import class_cross_entropy, compactness, prototype_cross_entropy, word_weights
+from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
 from mproto.method.memory import WordMemory
 from mproto.method.prototypes import OTHER, PrototypeBank
-from mproto.models.base import UNKNOWN_SHARE, Decisions, Model, Prediction, Step
+from mproto.models.base import UNKNOWN_PRIOR, UNKNOWN_SHARE, Decisions, Model, Prediction, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -33,6 +33,8 @@ SCORE_TEMPERATURE = 0.05
 
 LEAST_BETA = 0.5
 """The least that an estimate may make β."""
+MOST_LABELLED = 0.5
+"""The most that an estimate may make the share of labelled words."""
 
 
 class MProtoModel(Model):
@@ -49,6 +51,9 @@ class MProtoModel(Model):
         beta = 1 - UNKNOWN_SHARE if settings.beta == "auto" else settings.beta
         self.beta: Tensor
         self.register_buffer("beta", torch.tensor(beta, dtype=torch.float64))
+        share = UNKNOWN_PRIOR if settings.labelled_share == "auto" else settings.labelled_share
+        self.labelled_share: Tensor
+        self.register_buffer("labelled_share", torch.tensor(share, dtype=torch.float64))
         self.memory = WordMemory(len(self.bank.class_of))
         self.transport = Transport(settings.solver, settings.epsilon, settings.iterations)
 
@@ -67,13 +72,10 @@ class MProtoModel(Model):
         return self.settings.denoise_after if self.settings.denoise and self.settings.beta == "auto" else 0.0
 
     def learn_unlabelled(self, shares: Shares) -> None:
-        """1 − β is the share of unlabelled entities where few are labelled, and less where many are.
-
-        A model that sees most entities of a kind labelled takes the others for entities by itself; what denoising leaves out
-        beyond what it must are words beside entities, from which precision is learnt. So 1 − β is u (1 − c)², for a share u
-        of the O words that are entities and a share c of the entity words that are labelled (experiments/LOG.md).
-        """
-        self.beta.fill_(max(1 - shares.entities * (1 - shares.coverage) ** 2, LEAST_BETA))
+        """Leave out what is doubtful, and let labelled words stand for all entity words."""
+        self.beta.fill_(max(1 - shares.doubtful, LEAST_BETA))
+        if self.settings.labelled_share == "auto":
+            self.labelled_share.fill_(min(sum(shares.priors.values()), MOST_LABELLED))
 
     @property
     def prototype_names(self) -> tuple[str, ...]:
@@ -96,7 +98,6 @@ class MProtoModel(Model):
         """Similarities, assignment, losses; the update of the prototypes is left to `Step.finish`."""
         assert batch.labels is not None
         assert batch.words is not None
-        assert batch.mentions is not None
         settings, labels, class_of = self.settings, batch.labels, self.bank.class_of
         features = self.dropout(self.encoder(batch))
         similarity = self.bank.similarity(features)
@@ -112,10 +113,7 @@ class MProtoModel(Model):
         assignment = everywhere.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
         temperature = self.log_temperature.exp()
-        mentions = batch.mentions[assignment.keep]
-        weights = word_weights(
-            class_of[target], mentions, settings.most_mentions, settings.labelled_share, self.group.sum
-        )
+        weights = labelled_weights(class_of[target], self.labelled_share.item(), self.group.sum)
         if settings.merge:
             entropy = class_cross_entropy(kept, class_of[target], class_of, temperature, weights)
         else:

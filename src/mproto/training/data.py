@@ -14,8 +14,6 @@ from mproto.models.batch import Batch, Window, collate, make_windows, plan
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from torch import Tensor
-
     from mproto.models.base import Model
     from mproto.settings import Training
     from mproto.text.document import Document
@@ -33,14 +31,12 @@ class Data:
         tags: the numbers of the tags, by document and word.
         words: a number for every word, by document and place; the same for the same word, but another where it begins with
             a small letter and elsewhere with a capital: `bank`, and `Bank` or `BANK`.
-        mentions: (V,) long, how often each of the V words is there.
         pad_id: the sub-word that fills up batches.
     """
 
     windows: list[Window]
     tags: list[list[int]]
     words: list[list[int]]
-    mentions: Tensor
     pad_id: int
 
     @classmethod
@@ -60,9 +56,8 @@ class Data:
         texts = [document.word_texts for document in documents]
         numbers: dict[str, int] = {}
         words = [[numbers.setdefault(_word(text), len(numbers)) for text in own] for own in texts]
-        mentions = torch.bincount(torch.tensor([number for own in words for number in own], dtype=torch.long))
         windows = make_windows(texts, model.encoder.tokenizer, model.encoder.window)
-        return cls(windows, tags, words, mentions, model.encoder.pad_id)
+        return cls(windows, tags, words, model.encoder.pad_id)
 
     def batches(self, settings: Training, generator: torch.Generator) -> list[list[int]]:
         """One epoch's batches of windows, in random order."""
@@ -70,8 +65,7 @@ class Data:
         return plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget, generator=generator)
 
     def batch(self, indices: Sequence[int]) -> Batch:
-        batch = collate([self.windows[i] for i in indices], self.pad_id, self.tags, self.words)
-        return replace(batch, mentions=self.mentions[batch.words])
+        return collate([self.windows[i] for i in indices], self.pad_id, self.tags, self.words)
 
     def sample(self, settings: Training, generator: torch.Generator) -> Iterator[Batch]:
         """Some batches, half of them of windows with an entity, so that rare types are seen too."""

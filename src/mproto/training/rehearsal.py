@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from mproto.method.prototypes import OTHER
 from mproto.models.base import UNKNOWN_SHARE
 from mproto.recognizer import inference
 from mproto.training.schedule import steps_within
-from mproto.training.shares import estimate_shares, shares_of
+from mproto.training.shares import doubtful_share, log_odds, mixture_share, shares_of, type_shares
 from mproto.training.terms import hide_terms, without
 
 if TYPE_CHECKING:
@@ -50,24 +51,24 @@ class Rehearsal:
 
     def finish(self, model: Model) -> dict[str, float]:
         """Estimate what is unlabelled, tell the model, and say it; with too few hidden words to go by, it is told a guess."""
-        generator = torch.Generator().manual_seed(self._settings.seed)
-        order = torch.randperm(len(self.full.windows), generator=generator).tolist()
-        with_hidden = [i for i in order if self.full.own_tags(i) != self.data.own_tags(i)]
-        mixed, _ = self._look(model, order[:LOOKED_AT], hidden=False)
-        hidden, classes = self._look(model, with_hidden[:LOOKED_AT], hidden=True)
+        looked = self._look(model)
         counts = self._count(model)
-        if len(hidden) < FEWEST or not len(mixed):
+        mixed, hidden = looked.true == OTHER, looked.true != looked.seen
+        if int(hidden.sum()) < FEWEST or not bool(mixed.any()):
             labelled = max(sum(counts[1:]), 1)
             guess = {label: UNKNOWN_SHARE * counts[i] / labelled for i, label in enumerate(model.labels, 1)}
-            model.learn_unlabelled(shares_of(UNKNOWN_SHARE, guess, counts))
+            model.learn_unlabelled(shares_of(UNKNOWN_SHARE, UNKNOWN_SHARE, guess, counts))
             return {}
-        entities, types = estimate_shares(mixed, hidden, classes, model.labels)
-        mine = torch.tensor([entities, *types.values()], dtype=torch.float64) * (model.group.rank == 0)
-        entities, *shared = model.group.sum(mine).tolist()  # the first one's: devices may round differently
+        odds = log_odds(looked.answers, looked.words)
+        entities = mixture_share(odds[mixed], odds[hidden])
+        doubtful = doubtful_share(odds[mixed], odds[hidden], entities)
+        types = type_shares(looked.answers[mixed], looked.answers[hidden], looked.true[hidden], model.labels, entities)
+        mine = torch.tensor([entities, doubtful, *types.values()], dtype=torch.float64) * (model.group.rank == 0)
+        entities, doubtful, *shared = model.group.sum(mine).tolist()  # the first one's: devices may round differently
         types = dict(zip(types, shared, strict=True))
-        shares = shares_of(entities, types, counts)
+        shares = shares_of(entities, doubtful, types, counts)
         model.learn_unlabelled(shares)
-        found = {"share": entities, "coverage": shares.coverage}
+        found = {"share": entities, "doubtful": doubtful, "coverage": shares.coverage}
         return found | {f"share.{label}": share for label, share in types.items()}
 
     def _count(self, model: Model) -> list[int]:
@@ -79,21 +80,43 @@ class Rehearsal:
                 counts[class_of[tag]] += 1
         return counts
 
-    def _look(self, model: Model, chosen: Sequence[int], *, hidden: bool) -> tuple[Tensor, Tensor]:
-        """Log-probabilities of classes, and classes: of words without a label, or of words whose label was hidden."""
+    def _look(self, model: Model) -> _Looked:
+        """What the model makes of some windows, among them as many with hidden terms as there are."""
+        generator = torch.Generator().manual_seed(self._settings.seed)
+        order = torch.randperm(len(self.full.windows), generator=generator).tolist()
+        with_hidden = [i for i in order if self.full.own_tags(i) != self.data.own_tags(i)]
         class_of = torch.tensor(model.class_of_tag)
-        found: list[Tensor] = []
-        classes: list[Tensor] = []
+        parts: list[_Looked] = []
         with inference(model):
-            for indices in self.full.in_order(chosen, self._settings):
-                batch = self.data.batch(indices)
-                true = self.full.batch(indices).labels
-                assert batch.labels is not None
-                assert true is not None
-                by_tag = model.decide(batch.to(model.device)).answers[0].exp().cpu()
-                by_class = by_tag.new_zeros(len(by_tag), len(model.labels) + 1).index_add_(1, class_of, by_tag)
-                wanted = (batch.labels != true) if hidden else (true == 0)
-                found.append(by_class[wanted].log())
-                classes.append(class_of[true[wanted]])
-        empty = torch.zeros(0, len(model.labels) + 1)
-        return torch.cat([empty, *found]), torch.cat([class_of[:0], *classes])
+            for chosen, only_hidden in ((order[:LOOKED_AT], False), (with_hidden[:LOOKED_AT], True)):
+                for indices in self.full.in_order(chosen, self._settings):
+                    batch = self.data.batch(indices)
+                    true = self.full.batch(indices).labels
+                    assert batch.labels is not None
+                    assert batch.words is not None
+                    assert true is not None
+                    by_tag = model.decide(batch.to(model.device)).answers[0].exp().cpu()
+                    by_class = by_tag.new_zeros(len(by_tag), len(model.labels) + 1).index_add_(1, class_of, by_tag)
+                    hidden = batch.labels != true
+                    part = _Looked(by_class.log(), class_of[true], class_of[batch.labels], batch.words)
+                    parts.append(part.only(hidden) if only_hidden else part.only(~hidden))
+        return _Looked(*(torch.cat(values) for values in zip(*parts, strict=True)))
+
+
+class _Looked(NamedTuple):
+    """N words.
+
+    Attributes:
+        answers: (N, K) log-probabilities of the classes.
+        true: (N,) long, the classes that they are labelled with.
+        seen: (N,) long, those that the model learnt: O for hidden terms.
+        words: (N,) long, a number for each word.
+    """
+
+    answers: Tensor
+    true: Tensor
+    seen: Tensor
+    words: Tensor
+
+    def only(self, rows: Tensor) -> _Looked:
+        return _Looked(*(values[rows] for values in self))

@@ -23,6 +23,21 @@ if TYPE_CHECKING:
 
 CONFIDENCE, MARGIN = 0.1, 0.01
 """δ and γ of the paper on best bin estimation."""
+SHARED = 0.75
+"""How much all mentions of a word say about each."""
+
+
+def log_odds(answers: Tensor, words: Tensor) -> Tensor:
+    """How likely each mention (N,) is an entity's, as logarithms of odds, mixed with the mean over all mentions of its word.
+
+    Args:
+        answers: (N, K) log-probabilities of the classes, O first.
+        words: (N,) long, a number for each word, the same for the same word.
+    """
+    odds = torch.logsumexp(answers[:, 1:], 1) - answers[:, 0]
+    sums = odds.new_zeros(int(words.max()) + 1 if len(words) else 0)
+    means = sums.index_add(0, words, odds) / torch.bincount(words, minlength=len(sums)).clamp_min(1)
+    return (1 - SHARED) * odds + SHARED * means[words]
 
 
 def mixture_share(mixed: Tensor, positive: Tensor) -> float:
@@ -41,28 +56,48 @@ def mixture_share(mixed: Tensor, positive: Tensor) -> float:
     return min(1.0, (above_mixed[best] / above_positive[best]).item())
 
 
-def estimate_shares(
-    mixed: Tensor, hidden: Tensor, classes: Tensor, labels: tuple[str, ...]
-) -> tuple[float, dict[str, float]]:
-    """The share of the words without a label that are entities, and of each type; from what a model says of words.
+def doubtful_share(mixed: Tensor, positive: Tensor, share: float) -> float:
+    """The share of a mixture above the threshold from which on more than half are positive.
+
+    Of the values above a threshold t, positive ones are share · P(positive > t). Where as many of them as possible are to be
+    found, at a price of one for two values, t is where share · P(positive > t) − P(mixed > t) / 2 is highest.
+
+    Args:
+        mixed: (n,) scores of the mixture.
+        positive: (m,) scores of positive ones, m ≥ 1.
+        share: of positive ones in the mixture.
+    """
+    thresholds = torch.unique(positive)
+    above_mixed, above_positive = (
+        1 - torch.searchsorted(values.sort().values, thresholds) / len(values) for values in (mixed, positive)
+    )
+    gain = share * above_positive - above_mixed / 2
+    best = gain.argmax()
+    return above_mixed[best].item() if gain[best] > 0 else 0.0
+
+
+def type_shares(
+    mixed: Tensor, hidden: Tensor, classes: Tensor, labels: tuple[str, ...], entities: float
+) -> dict[str, float]:
+    """The share of the words without a label that are entities of each type; from what a model says of words.
 
     Args:
         mixed: (n, K) log-probabilities of the classes, O first, for words without a label.
         hidden: (m, K) the same for words of hidden terms.
         classes: (m,) the class of each hidden word.
         labels: the K − 1 types.
+        entities: what the shares add up to.
     """
-    entities = mixture_share(-mixed[:, 0], -hidden[:, 0])
     types = {
         label: mixture_share(mixed[:, i], hidden[classes == i, i]) if bool((classes == i).any()) else 0.0
         for i, label in enumerate(labels, 1)
     }
     total = sum(types.values())  # each is a bound that words of the other types may raise
-    return entities, {label: entities * share / total if total else 0.0 for label, share in types.items()}
+    return {label: entities * share / total if total else 0.0 for label, share in types.items()}
 
 
-def shares_of(entities: float, types: Mapping[str, float], counts: Sequence[int]) -> Shares:
+def shares_of(entities: float, doubtful: float, types: Mapping[str, float], counts: Sequence[int]) -> Shares:
     """The shares of the words without a label, and with the number of words of each label, O first, those of all words."""
     words, labelled = sum(counts), sum(counts[1:])
     priors = {label: (counts[number] + types[label] * counts[0]) / words for number, label in enumerate(types, 1)}
-    return Shares(entities, types, priors, labelled / max(labelled + entities * counts[0], 1))
+    return Shares(entities, doubtful, types, priors, labelled / max(labelled + entities * counts[0], 1))
