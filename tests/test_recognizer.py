@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from encoders import embedded
 from mproto import Document, Recognizer, demo
 from mproto.errors import InputError
+from mproto.method.sequence import most_likely, transitions
 from mproto.models.batch import collate, make_windows
-from runs import small_model
+from runs import labelled, small_model
 
 
 @pytest.fixture(autouse=True)
@@ -57,8 +59,9 @@ def test_explanations_name_the_nearest_prototype() -> None:
 
 def test_predictions_are_those_of_the_model_word_by_word() -> None:
     """The oracle: one sentence at a time, the class of the nearest prototype, runs of one class."""
-    recognizer = small_model()
-    model, encoder = recognizer.model, recognizer.model.encoder
+    model = deepcopy(small_model().model)
+    model.change.zero_()  # type: ignore[operator, union-attr]
+    recognizer, encoder = Recognizer(model, small_model().config), model.encoder
     documents = demo.documents("test")[:12]
     for document, found in zip(documents, recognizer.predict(documents), strict=True):
         (window,) = make_windows([document.word_texts], encoder.tokenizer, encoder.window)
@@ -146,3 +149,19 @@ class TestDamage:
         (saved / "config.json").write_text(json.dumps(description))
         with pytest.raises(InputError, match="not a whole model"):
             Recognizer.from_pretrained(saved)
+
+
+def test_words_of_a_sentence_are_chosen_together() -> None:
+    """The oracle: Viterbi over the probabilities of `decide`, with the transitions counted in the training labels."""
+    model = small_model().model
+    change = transitions([model.tag_numbers(document) for document in labelled()], len(model.tags))
+    torch.testing.assert_close(model.change, change)
+    documents = demo.documents("test")[:12]
+    windows = make_windows([d.word_texts for d in documents], model.encoder.tokenizer, model.encoder.window)
+    batch = collate(windows, model.encoder.pad_id)
+    with torch.no_grad():
+        answers, found = model.decide(batch).answers[0], model.predict(batch)
+    assert found.tags.tolist() == most_likely(answers, [d.word_count for d in documents], change).tolist()
+    torch.testing.assert_close(found.scores, answers.exp().gather(1, found.tags.unsqueeze(-1)).squeeze(-1))
+    assert found.prototype is not None
+    assert torch.equal(model.bank.class_of[found.prototype], found.tags)  # type: ignore[index, union-attr]

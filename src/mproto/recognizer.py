@@ -42,8 +42,9 @@ class Entity(NamedTuple):
     Attributes:
         span: where it is, and its type.
         score: the mean of its words' scores, from 0 to 1.
-        prototype: the prototype nearest to its first word, such as `Disease-2`, where the model has any.
-        margin: how much more similar that is than the nearest prototype of any other class.
+        prototype: the prototype of its type nearest to its first word, such as `Disease-2`, where the model has any.
+        margin: how much more similar that is than the nearest prototype of any other class; below 0 where the words beside it
+            decided.
     """
 
     span: Span

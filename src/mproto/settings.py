@@ -107,6 +107,7 @@ class MProto:
         learn_temperature: let training move it.
         merge: cross-entropy over classes, same-class prototypes merged; the paper's is over prototypes.
         compactness: λᶜ, the weight of the compactness loss.
+        together: choose the classes of a sentence's words together, so that entities are runs of words; the paper does not.
         dropout: on the features, in training.
     """
 
@@ -128,6 +129,7 @@ class MProto:
     learn_temperature: bool = False
     merge: bool = True
     compactness: float = number(0.05, 0)
+    together: bool = True
     dropout: float = number(0.1, 0, 0.99)
 
 

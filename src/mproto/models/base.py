@@ -12,7 +12,7 @@ from mproto.models.group import ALONE, Group
 from mproto.text.tagging import OUTSIDE, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import torch
     from torch import Tensor
@@ -59,8 +59,9 @@ class Prediction(NamedTuple):
     Attributes:
         tags: (W,) long.
         scores: (W,) from 0 to 1, how sure each is.
-        prototype: (W,) long, the nearest prototype, where the model has any.
-        margin: (W,) how much more similar it is than the nearest prototype of any other class.
+        prototype: (W,) long, the nearest prototype of the tag's class, where the model has any.
+        margin: (W,) how much more similar it is than the nearest prototype of any other class; below 0 where a word is what
+            its neighbours make of it.
     """
 
     tags: Tensor
@@ -137,6 +138,9 @@ class Model(nn.Module, ABC):
 
     def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
         """Look at some labelled batches before the first step; most models need not."""
+
+    def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
+        """Be told the tags of all training words, by document, before the first step."""
 
     @property
     def rehearsal_share(self) -> float:

@@ -13,10 +13,11 @@ from mproto.method.assignment import Transport, adopted, assign
 from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
 from mproto.method.memory import WordMemory
 from mproto.method.prototypes import OTHER, PrototypeBank
+from mproto.method.sequence import most_likely, transitions
 from mproto.models.base import UNKNOWN_PRIOR, UNKNOWN_SHARE, Decisions, Model, Prediction, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from torch import Tensor
 
@@ -54,6 +55,8 @@ class MProtoModel(Model):
         share = UNKNOWN_PRIOR if settings.labelled_share == "auto" else settings.labelled_share
         self.labelled_share: Tensor
         self.register_buffer("labelled_share", torch.tensor(share, dtype=torch.float64))
+        self.change: Tensor
+        self.register_buffer("change", torch.zeros(len(self.tags), len(self.tags)))
         self.memory = WordMemory(len(self.bank.class_of))
         self.transport = Transport(settings.solver, settings.epsilon, settings.iterations)
 
@@ -76,6 +79,10 @@ class MProtoModel(Model):
         self.beta.fill_(max(1 - shares.doubtful, LEAST_BETA))
         if self.settings.labelled_share == "auto":
             self.labelled_share.fill_(min(sum(shares.priors.values()), MOST_LABELLED))
+
+    def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
+        if self.settings.together:
+            self.change.copy_(transitions(tags, len(self.tags)))
 
     @property
     def prototype_names(self) -> tuple[str, ...]:
@@ -180,9 +187,14 @@ class MProtoModel(Model):
     def predict(self, batch: Batch) -> Prediction:
         similarity = self.bank.similarity(self.encoder(batch))
         by_class = self.bank.class_similarity(similarity)
-        best, second = by_class.topk(2, -1).values.unbind(-1)
-        sure = torch.softmax(by_class / SCORE_TEMPERATURE, -1).max(-1)
-        return Prediction(sure.indices, sure.values, similarity.argmax(-1), best - second)
+        likely = (by_class / SCORE_TEMPERATURE).log_softmax(-1)
+        tags = most_likely(likely, [len(window.firsts) for window in batch.windows], self.change)
+        chosen = tags.unsqueeze(-1)
+        others = by_class.scatter(1, chosen, -torch.inf).amax(-1)
+        nearest = similarity.masked_fill(self.bank.class_of != chosen, -torch.inf).argmax(-1)
+        return Prediction(
+            tags, likely.gather(1, chosen).squeeze(-1).exp(), nearest, by_class.gather(1, chosen).squeeze(-1) - others
+        )
 
 
 def _shares(labels: Tensor, assignment: Assignment, class_of: Tensor) -> dict[str, float]:

@@ -18,7 +18,7 @@ from mproto.models.base import Decisions, Model, Prediction, Shares, Stage, Step
 from mproto.models.group import ALONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from torch import Tensor
 
@@ -83,6 +83,9 @@ class SelfTrainingModel(Model):
 
     def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
         self._led().start(batches, generator)
+
+    def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
+        self.student.learn_order(tags)
 
     def learn_unlabelled(self, shares: Shares) -> None:
         self.student.learn_unlabelled(shares)

@@ -118,6 +118,7 @@ class Loop:
     def start(self) -> None:
         """What comes before the first step; not for a run that goes on from a state."""
         self.model.eval()
+        self.model.learn_order(self.data.tags)
         batches = (batch.to(self.model.device) for batch in self._labelled.sample(self.settings, self._generator))
         self.model.start(batches, self._generator)
 
