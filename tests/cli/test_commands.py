@@ -51,7 +51,8 @@ def corpus(tmp_path: Path) -> Path:
     for name in ("gold.jsonl", "predicted.jsonl"):
         (tmp_path / name).write_bytes((demo.FOLDER / "test.jsonl").read_bytes())
     (tmp_path / "terms").symlink_to(demo.GAZETTEER)
-    (tmp_path / "corpus.txt").write_bytes((demo.FOLDER / "train.txt").read_bytes())
+    lines = (demo.FOLDER / "train.txt").read_text().splitlines(keepends=True)
+    (tmp_path / "corpus.txt").write_text("".join(lines[:150]))
     (tmp_path / "corpus.conll").write_text("Aspirin B-Chemical\nhelps O\n\n")
     return tmp_path
 
@@ -68,7 +69,8 @@ def model(name: str, corpus: Path) -> None:
     """The model that some examples name."""
     if name in ("evaluate", "predict", "report"):
         small_model().save_pretrained(corpus / "my-run")
-        (corpus / "test.jsonl").write_bytes((demo.FOLDER / "test.jsonl").read_bytes())
+        lines = (demo.FOLDER / "test.jsonl").read_text().splitlines(keepends=True)
+        (corpus / "test.jsonl").write_text("".join(lines[:40]))
         (corpus / "new.txt").write_text("Aspirin helps against a headache.\n")
 
 
