@@ -26,7 +26,7 @@ from mproto.training.loop import Loop
 from mproto.training.selection import Average
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mproto.models.base import Step
     from mproto.models.batch import Batch
@@ -40,6 +40,10 @@ class Told(MProtoModel):
 
     def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
         super().start(map(_without, batches), generator)
+
+    def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
+        """Of the dictionary's labels, in which those words are O."""
+        super().learn_order([0 if tag == LEFT_OUT else tag for tag in sentence] for sentence in tags)
 
     def step(self, batch: Batch, progress: float) -> Step:
         return super().step(_without(batch), progress)

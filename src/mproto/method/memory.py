@@ -58,7 +58,8 @@ class WordMemory:
 
     def _make_room(self, words: Tensor) -> None:
         """For numbers up to the highest of these; twice as much as there was, so that it is seldom done."""
-        needed = int(words.max()) + 1 if len(words) else 0
-        missing = max(needed, 2 * len(self.weights)) - len(self.weights) if needed > len(self.weights) else 0
-        self.sums = pad(self.sums.to(words.device), (0, 0, 0, missing))
-        self.weights = pad(self.weights.to(words.device), (0, missing))
+        self.sums, self.weights = self.sums.to(words.device), self.weights.to(words.device)
+        room, needed = len(self.weights), int(words.max()) + 1 if len(words) else 0
+        if needed > room:
+            missing = max(needed, 2 * room) - room
+            self.sums, self.weights = pad(self.sums, (0, 0, 0, missing)), pad(self.weights, (0, missing))

@@ -113,8 +113,10 @@ class MProtoModel(Model):
         every_label, _ = self.group.gather(labels)
         every_word, _ = self.group.gather(batch.words)
         beta = self.beta.item() if denoise else None
-        shared = self._shared(every_similarity, every_label, every_word) if denoise else every_similarity
-        everywhere = assign(shared, every_label, class_of, self.transport, beta=beta)
+        evidence = every_similarity
+        if denoise and settings.shared_doubt:
+            evidence = self._shared(every_similarity, every_label, every_word)
+        everywhere = assign(evidence, every_label, class_of, self.transport, beta=beta)
         if denoise and progress >= settings.adopt_after:
             everywhere = adopted(everywhere, every_similarity, class_of)
         assignment = everywhere.part(own)
