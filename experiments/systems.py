@@ -25,7 +25,7 @@ PRIORS = {
 }
 WEIGHTS = {"bc5cdr": 28, "conll03": 15}
 STOPS = 10
-"""Evaluations of early stopping, each on every fourth development sentence."""
+"""Evaluations of early stopping, each on every fourth development sentence, spread over as many steps as all others take."""
 
 
 def corpus_of(data: str) -> str:
@@ -46,8 +46,8 @@ def config_of(method: str, data: str, seed: int) -> Config:
     if method == "autoner" and data == "bc5cdr-0.2":
         settings.append(f"autoner.phrases={DICTIONARIES / corpus}")
     if method == "early-stopping":
-        steps = load_config().early_stopping.share * EPOCHS[corpus] * len(documents(data, "train")) / 32
-        settings.append(f"training.evaluate_every={int(steps / STOPS)}")
+        steps = EPOCHS[corpus] * len(documents(data, "train")) / 32
+        settings += ["early_stopping.share=1.0", f"training.evaluate_every={int(steps / STOPS)}"]
     if method == "mproto+self-training":
         settings.append("self_training.on=mproto")
     return load_config(settings=settings, method=name)

@@ -44,7 +44,7 @@ class Trained:
     Attributes:
         recognizer: the model.
         documents: how many it learnt from.
-        labels: how many distant labels of each type they have.
+        labels: how many labels of each type they have.
         steps: how many were done.
         best_step: the one whose model was kept; the last, where weights are not chosen by a score.
         score: that it was chosen by, where it was.
@@ -67,10 +67,11 @@ class Trained:
 
 
 def train_files(
-    source: Source,
+    source: Source | None,
     output: Path,
     config: Config,
     *,
+    labelled: Source | None = None,
     dev: Source | None = None,
     gazetteer: Gazetteer | None = None,
     match_options: MatchOptions = MatchOptions(),
@@ -84,14 +85,36 @@ def train_files(
 ) -> Trained:
     """Train on a file: on its own labels, or, with a gazetteer, on those that its terms give. See `mproto.train`.
 
-    With `report`, a page about the run is written into its folder.
+    With `report`, a page about the run is written into its folder, on the documents without human labels, if there are any.
+
+    Args:
+        source: documents for distant labels; none, where people labelled everything.
+        output: the folder of the run.
+        config: all settings.
+        labelled: documents that people labelled.
+        dev: documents that pick the best checkpoint.
+        gazetteer: labels the documents of `source`.
+        match_options: how it does so.
+        read_format: of all files; told by content without.
+        options: how to read them.
+        force: whether an older run may be replaced.
+        resume: go on with the run that is there.
+        tensorboard: whether to write curves for it.
+        report: whether to write a page.
+        on_progress: called after every step.
 
     Raises:
         InputError: the input, or the call, is wrong.
         Interrupted: somebody stopped it.
         MprotoError: training failed.
     """
-    documents = list(_read(source, read_format, options))
+    first = source or labelled
+    if first is None:
+        raise InputError("there is nothing to train on", hint="name a training file, or one that people labelled")
+    documents = list(_read(source, read_format, options)) if source else []
+    by_people = list(_read(labelled, read_format, options)) if labelled else []
+    if labelled and not any(document.spans or document.gold for document in by_people):
+        raise labelled.error("holds no labelled entity", hint="name a file that people labelled")
     card: dict[str, Any] = {}
     if gazetteer is not None:
         documents = list(annotate(documents, gazetteer, options=match_options))
@@ -107,6 +130,7 @@ def train_files(
     try:
         recognizer = train(
             documents,
+            labelled=by_people,
             dev=None if dev is None else _read(dev, read_format, options),
             config=config,
             output=output,
@@ -114,10 +138,10 @@ def train_files(
             resume=resume,
             on_progress=follow,
             card=card,
-            notes=source.notes,
+            notes=first.notes,
         )
     except DataError as error:
-        raise error.at(source.path) from None
+        raise error.at(first.path) from None
     finally:
         if board:
             board.close()
@@ -125,17 +149,19 @@ def train_files(
     best = [progress for progress in history if progress.best][-1]
     kept = [progress.logs["kept"] for progress in history if "kept" in progress.logs]
     last = kept[-max(1, len(kept) // 10) :]
+    by_people = [d.with_spans((), d.spans if d.gold is None else d.gold) for d in by_people]
+    learnt = [document.spans for document in documents] + [document.gold or () for document in by_people]
     return Trained(
         recognizer,
-        len(documents),
-        dict(Counter(span.label for document in documents for span in document.spans)),
+        len(learnt),
+        dict(Counter(span.label for spans in learnt for span in spans)),
         len(history),
         best.step,
         best.score,
         best.score if config.training.selection in ("auto", "gold") else None,
         next((progress.logs["share"] for progress in history if "share" in progress.logs), None),
         sum(last) / len(last) if last else None,
-        _write_report(recognizer, output, documents, gazetteer, source.notes) if report else None,
+        _write_report(recognizer, output, documents or by_people, gazetteer, first.notes) if report else None,
     )
 
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 SUMMARY = "train a recogniser on text and terms, or on labelled documents"
 DESCRIPTION = """Train a named-entity recogniser. With --gazetteer the text may have no labels: those that the terms give
-are learnt from. Without, the labels of the training file are. Human labels kept beside distant ones are not learnt from,
-nor do they choose anything; the report at the end compares with them.
+are learnt from. Without, the labels of the training file are: they may lack entities. Human labels kept beside distant ones
+are not learnt from, nor do they choose anything; the report at the end compares with them. Documents that people labelled
+from end to end, be they five or all, go into --labelled; --train may then be left out.
 
 The output is a folder: config.toml with every setting, history.jsonl with every step, report.html, a page about the run,
 and best/ with the model, which `mproto predict` and `mproto evaluate` take (the folder itself will do).
@@ -34,7 +35,10 @@ EXAMPLE = "mproto train --train corpus.txt --gazetteer terms/ --output my-run"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--train", required=True, metavar="FILE", type=Path, help="the documents to learn from")
+    parser.add_argument("--train", metavar="FILE", type=Path, help="the documents to learn from")
+    parser.add_argument(
+        "--labelled", metavar="FILE", type=Path, help="documents that people labelled, a few or many, to learn from too"
+    )
     parser.add_argument("--dev", metavar="FILE", type=Path, help="labelled documents that pick the best checkpoint")
     parser.add_argument("--output", required=True, metavar="DIR", type=Path, help="a new folder for the run")
     parser.add_argument("--method", metavar="NAME", help="mproto (default), or a baseline: see docs/baselines.md")
@@ -61,6 +65,10 @@ def run(parsed: argparse.Namespace) -> None:
 
     if parsed.force and parsed.resume:
         raise InputError("--force replaces a run, and --resume goes on with it", hint="pass one of the two")
+    if not parsed.train and not parsed.labelled:
+        raise InputError("there is nothing to train on", hint="pass --train FILE, --labelled FILE, or both")
+    if parsed.gazetteer and not parsed.train:
+        raise InputError("--gazetteer labels the documents of --train, and there are none", hint="pass --train FILE")
     settings = [*parsed.set]
     settings += [] if parsed.seed is None else [f"training.seed={parsed.seed}"]
     settings += [] if parsed.device == "auto" else [f'training.device="{parsed.device}"']
@@ -130,9 +138,10 @@ def _train(parsed: argparse.Namespace, config: Config, gazetteer: Gazetteer | No
 
     with training_progress() as on_progress:
         return train_files(
-            Source(parsed.train, notes),
+            Source(parsed.train, notes) if parsed.train else None,
             parsed.output,
             config,
+            labelled=Source(parsed.labelled, notes) if parsed.labelled else None,
             dev=Source(parsed.dev, notes) if parsed.dev else None,
             gazetteer=gazetteer,
             read_format=parsed.read_format,

@@ -67,7 +67,13 @@ class Assignment:
 
 @torch.no_grad()
 def assign(
-    similarity: Tensor, labels: Tensor, class_of: Tensor, transport: Transport, *, beta: float | None = None
+    similarity: Tensor,
+    labels: Tensor,
+    class_of: Tensor,
+    transport: Transport,
+    *,
+    beta: float | None = None,
+    certain: Tensor | None = None,
 ) -> Assignment:
     """Assign every word a prototype: of its own class (eq. OT0), or, with β, of any class for words labelled O (eq. DOT).
 
@@ -77,12 +83,15 @@ def assign(
         class_of: (P,) long, the class of each prototype: grouped, O first.
         transport: how the problems are solved.
         beta: β, the share of O words that is expected at O prototypes; `None` assigns O words like all others.
+        certain: (N,) bool, words whose label is beyond doubt, O or not: they are assigned to their own class.
     """
     cost = 1 - similarity.to(torch.float64)
     classes = int(class_of[-1]) + 1
     target = torch.zeros_like(labels)
     mass = torch.nn.functional.one_hot(labels, classes).to(cost.dtype)
     own_class = torch.ones_like(labels, dtype=torch.bool) if beta is None else labels != OTHER
+    if certain is not None:
+        own_class = own_class | certain
     if bool(own_class.any()):
         target[own_class] = _per_class(cost[own_class], labels[own_class], class_of, transport)
     if not bool(own_class.all()):

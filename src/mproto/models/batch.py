@@ -34,6 +34,7 @@ class Batch:
         windows: the B windows; own words are in their order.
         labels: (W,) long, the class of each own word, or none.
         words: (W,) long, a number for each own word, the same for the same word, or none.
+        certain: (W,) bool, whether a person labelled the document, so that what has no label is no entity; or none.
     """
 
     input_ids: Tensor
@@ -44,6 +45,7 @@ class Batch:
     windows: tuple[Window, ...]
     labels: Tensor | None = None
     words: Tensor | None = None
+    certain: Tensor | None = None
 
     def to(self, device: torch.device | str) -> Batch:
         """The same batch on another device."""
@@ -56,6 +58,7 @@ class Batch:
             columns=self.columns.to(device),
             labels=None if self.labels is None else self.labels.to(device),
             words=None if self.words is None else self.words.to(device),
+            certain=None if self.certain is None else self.certain.to(device),
         )
 
     @property
@@ -76,6 +79,7 @@ def without_words(batch: Batch) -> Batch:
         windows=tuple(replace(window, firsts=[]) for window in batch.windows),
         labels=None if batch.labels is None else batch.labels[none],
         words=None if batch.words is None else batch.words[none],
+        certain=None if batch.certain is None else batch.certain[none],
     )
 
 
@@ -84,6 +88,7 @@ def collate(
     pad_id: int,
     labels: Sequence[Sequence[int]] | None = None,
     words: Sequence[Sequence[int]] | None = None,
+    certain: Sequence[bool] | None = None,
 ) -> Batch:
     """One batch of these windows.
 
@@ -92,6 +97,7 @@ def collate(
         pad_id: the sub-word to fill up with.
         labels: the class of every word of every document, by `window.document` and word.
         words: the number of every word, in the same way.
+        certain: whether a person labelled it, for every document.
     """
     if not windows:
         raise ValueError("a batch needs a window")
@@ -107,6 +113,9 @@ def collate(
         windows=tuple(windows),
         labels=None if labels is None else torch.tensor([label for w in windows for label in _own(labels, w)]),
         words=None if words is None else torch.tensor([word for w in windows for word in _own(words, w)]),
+        certain=None
+        if certain is None
+        else torch.tensor([certain[windows[row].document] for row in rows], dtype=torch.bool),
     )
 
 

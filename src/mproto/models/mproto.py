@@ -105,6 +105,7 @@ class MProtoModel(Model):
         """Similarities, assignment, losses; the update of the prototypes is left to `Step.finish`."""
         assert batch.labels is not None
         assert batch.words is not None
+        assert batch.certain is not None
         settings, labels, class_of = self.settings, batch.labels, self.bank.class_of
         features = self.dropout(self.encoder(batch))
         similarity = self.bank.similarity(features)
@@ -112,11 +113,12 @@ class MProtoModel(Model):
         every_similarity, own = self.group.gather(similarity.detach())
         every_label, _ = self.group.gather(labels)
         every_word, _ = self.group.gather(batch.words)
+        certain, _ = self.group.gather(batch.certain)
         beta = self.beta.item() if denoise else None
         evidence = every_similarity
         if denoise and settings.shared_doubt:
             evidence = self._shared(every_similarity, every_label, every_word)
-        everywhere = assign(evidence, every_label, class_of, self.transport, beta=beta)
+        everywhere = assign(evidence, every_label, class_of, self.transport, beta=beta, certain=certain)
         if denoise and progress >= settings.adopt_after:
             everywhere = adopted(everywhere, every_similarity, class_of)
         assignment = everywhere.part(own)

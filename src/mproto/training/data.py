@@ -31,22 +31,26 @@ class Data:
         tags: the numbers of the tags, by document and word.
         words: a number for every word, by document and place; the same for the same word, but another where it begins with
             a small letter and elsewhere with a capital: `bank`, and `Bank` or `BANK`.
+        certain: for every document, whether a person labelled it: what has no label there is no entity.
         pad_id: the sub-word that fills up batches.
     """
 
     windows: list[Window]
     tags: list[list[int]]
     words: list[list[int]]
+    certain: list[bool]
     pad_id: int
 
     @classmethod
-    def of(cls, documents: Sequence[Document], model: Model) -> Data:
-        """Make documents ready for a model.
+    def of(cls, documents: Sequence[Document], model: Model, labelled: Sequence[Document] = ()) -> Data:
+        """Make documents ready for a model: those with distant labels, then those that people labelled.
 
         Raises:
             DataError: spans of a document share a word.
         """
         tags = []
+        certain = [False] * len(documents) + [True] * len(labelled)
+        documents = [*documents, *labelled]
         for number, document in enumerate(documents, 1):
             try:
                 tags.append(model.tag_numbers(document))
@@ -57,7 +61,7 @@ class Data:
         numbers: dict[str, int] = {}
         words = [[numbers.setdefault(_word(text), len(numbers)) for text in own] for own in texts]
         windows = make_windows(texts, model.encoder.tokenizer, model.encoder.window)
-        return cls(windows, tags, words, model.encoder.pad_id)
+        return cls(windows, tags, words, certain, model.encoder.pad_id)
 
     def batches(self, settings: Training, generator: torch.Generator) -> list[list[int]]:
         """One epoch's batches of windows, in random order."""
@@ -65,7 +69,7 @@ class Data:
         return plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget, generator=generator)
 
     def batch(self, indices: Sequence[int]) -> Batch:
-        return collate([self.windows[i] for i in indices], self.pad_id, self.tags, self.words)
+        return collate([self.windows[i] for i in indices], self.pad_id, self.tags, self.words, self.certain)
 
     def sample(self, settings: Training, generator: torch.Generator) -> Iterator[Batch]:
         """Some batches, half of them of windows with an entity, so that rare types are seen too."""

@@ -34,7 +34,7 @@ class Rehearsal:
 
     Args:
         documents: with all labels.
-        data: the same, made ready.
+        data: the same, made ready, and after them those that people labelled, of which nothing is hidden.
         model: that learns.
         settings: of the loop.
     """
@@ -42,17 +42,21 @@ class Rehearsal:
     def __init__(self, documents: Sequence[Document], data: Data, model: Model, settings: Training) -> None:
         hidden = hide_terms(documents, settings.seed)
         tags = [model.tag_numbers(without(document, hidden)) for document in documents]
+        tags += data.tags[len(documents) :]
         self.full, self.data = data, data.with_tags(tags)
-        self._share, self._settings = model.rehearsal_share, settings
+        self._share, self._settings = model.rehearsal_share if documents else 0.0, settings
 
     def steps(self, steps: int) -> int:
-        """How many of all steps it lasts."""
+        """How many of all steps it lasts; none, where people labelled everything."""
         return steps_within(self._share, steps)
 
     def finish(self, model: Model) -> dict[str, float]:
         """Estimate what is unlabelled, tell the model, and say it; with too few hidden words to go by, it is told a guess."""
-        looked = self._look(model)
         counts = self._count(model)
+        if not self._share:
+            model.learn_unlabelled(shares_of(0.0, 0.0, dict.fromkeys(model.labels, 0.0), counts))
+            return {}
+        looked = self._look(model)
         mixed, hidden = looked.true == OTHER, looked.true != looked.seen
         if int(hidden.sum()) < FEWEST or not bool(mixed.any()):
             labelled = max(sum(counts[1:]), 1)
@@ -72,11 +76,11 @@ class Rehearsal:
         return found | {f"share.{label}": share for label, share in types.items()}
 
     def _count(self, model: Model) -> list[int]:
-        """The words of each class, O first, as they are labelled."""
+        """The words of each class, O first, as the dictionary labels them, or people, if they labelled everything."""
         counts = [0] * (len(model.labels) + 1)
         class_of = model.class_of_tag
-        for tags in self.full.tags:
-            for tag in tags:
+        for tags, certain in zip(self.full.tags, self.full.certain, strict=True):
+            for tag in () if certain and self._share else tags:
                 counts[class_of[tag]] += 1
         return counts
 
@@ -84,6 +88,7 @@ class Rehearsal:
         """What the model makes of some windows, among them as many with hidden terms as there are."""
         generator = torch.Generator().manual_seed(self._settings.seed)
         order = torch.randperm(len(self.full.windows), generator=generator).tolist()
+        order = [i for i in order if not self.full.certain[self.full.windows[i].document]]
         with_hidden = [i for i in order if self.full.own_tags(i) != self.data.own_tags(i)]
         class_of = torch.tensor(model.class_of_tag)
         parts: list[_Looked] = []

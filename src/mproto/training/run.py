@@ -37,9 +37,14 @@ if TYPE_CHECKING:
     from mproto.training.selection import Selection
 
 
+LEAST_LABELLED, MOST_TIMES = 0.1, 10
+"""One document that a person labelled is read for ten others, if reading each up to ten times is enough for that."""
+
+
 def train(
     documents: Iterable[Document],
     *,
+    labelled: Iterable[Document] = (),
     dev: Iterable[Document] | None = None,
     config: Config | None = None,
     output: Path | str | None = None,
@@ -53,7 +58,9 @@ def train(
     """Train a recogniser on labelled documents.
 
     Args:
-        documents: with distant spans; gold spans beside them are never looked at.
+        documents: with distant spans; gold spans beside them are never looked at. There may be none, if some are labelled.
+        labelled: documents that people labelled, as few or as many as there are: what has no span there is no entity. Where
+            there are both spans and gold spans, the latter count.
         dev: documents with gold spans that pick the best checkpoint. Without, nothing human is looked at.
         config: see `mproto.config`.
         output: a folder for the run: `config.toml`, `history.jsonl`, `checkpoints/` while it lasts, and the model, `best/`.
@@ -74,8 +81,9 @@ def train(
     config = config or Config()
     notes = notes if notes is not None else Notes()
     documents = [document for document in documents if document.word_count]
-    labels = label_set(documents)
-    gold = None if dev is None else [d if d.gold is None else d.with_spans(d.gold, None) for d in dev]
+    labelled = [document for document in _by_people(labelled) if document.word_count]
+    labels = label_set([*documents, *labelled])
+    gold = None if dev is None else _by_people(dev)
     if gold is not None:
         _check_dev(gold, labels, config.training, notes)
     device = find_device(config.training.device)
@@ -83,7 +91,9 @@ def train(
     folder = None
     state = None
     if output is not None:
-        folder = RunFolder(Path(output), _inputs(config, group, documents, gold), notes, leads=group.rank == 0)
+        folder = RunFolder(
+            Path(output), _inputs(config, group, documents, labelled, gold), notes, leads=group.rank == 0
+        )
         state = _look(folder, group, force=force, resume=resume)
         if folder.is_finished:
             return Recognizer.from_pretrained(output)
@@ -96,8 +106,8 @@ def train(
         torch.manual_seed(config.training.seed + group.rank)  # of dropout
     recognizer = Recognizer(model, config)
     selection, learnt = _selection(recognizer, documents, gold, config.training)
-    recognizer.card = {"training documents": len(learnt), **(card or {})}
-    data = Data.of(learnt, model)
+    recognizer.card = {"training documents": len(learnt), "labelled by people": len(labelled), **(card or {})}
+    data = Data.of(learnt, model, labelled * _times(len(learnt), len(labelled)))
     rehearsal = Rehearsal(learnt, data, model, config.training) if model.rehearsal_share else None
     loop = Loop(model, data, config.training, selection, rehearsal, _measuring(recognizer, measures or {}))
     with Interrupt(speaks=group.rank == 0) if folder else nullcontext() as interrupt, explained(loop, folder):
@@ -109,6 +119,16 @@ def train(
             loop.start()
         _run(loop, recognizer, folder, interrupt, on_progress if group.rank == 0 else id)
     return recognizer
+
+
+def _by_people(documents: Iterable[Document]) -> list[Document]:
+    """Documents whose spans are people's."""
+    return [d if d.gold is None else d.with_spans(d.gold, None) for d in documents]
+
+
+def _times(documents: int, labelled: int) -> int:
+    """How often a document that people labelled is read for each time that others are."""
+    return max(1, min(MOST_TIMES, round(LEAST_LABELLED * documents / max(labelled, 1))))
 
 
 def _look(folder: RunFolder, group: Group, *, force: bool, resume: bool) -> State | None:
@@ -157,7 +177,11 @@ def _run(
 
 
 def _inputs(
-    config: Config, group: Group, documents: Sequence[Document], dev: Sequence[Document] | None
+    config: Config,
+    group: Group,
+    documents: Sequence[Document],
+    labelled: Sequence[Document],
+    dev: Sequence[Document] | None,
 ) -> dict[str, Any]:
     """What a run depends on; only with the same can it go on."""
     found: dict[str, Any] = {}
@@ -171,6 +195,7 @@ def _inputs(
         **found,
         "processes": group.size,
         "training documents": _fingerprint(documents),
+        "labelled documents": _fingerprint(labelled),
         "development documents": None if dev is None else _fingerprint(dev),
     }
 

@@ -1,0 +1,117 @@
+"""Documents that people labelled, beside distant ones or alone: what has no label there is no entity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from encoders import embedded, write_roberta
+from mproto import Document, Span, demo, train
+from mproto.cli import main
+from mproto.config import load_config
+from mproto.models.base import Model
+from mproto.models.encoder import Encoder
+from mproto.models.registry import get_method
+from mproto.training.data import Data
+from mproto.training.rehearsal import Rehearsal
+from mproto.training.run import _times
+from runs import labelled, small_config
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Model:
+    encoder = Encoder.load(str(write_roberta(tmp_path, positions=200)))
+    return get_method("mproto").build(encoder, ("Chemical", "Disease"), load_config())
+
+
+def by_people(count: int) -> list[Document]:
+    return [d.with_spans(d.gold or d.spans, None) for d in demo.documents("dev")[:count]]
+
+
+def test_a_batch_knows_whose_labels_it_has(model: Model) -> None:
+    documents = labelled(6)
+    data = Data.of(documents, model, by_people(2))
+    assert data.certain == [False] * 6 + [True] * 2
+    batch = data.batch([7, 0])
+    assert batch.certain is not None
+    assert batch.certain.tolist() == [True] * len(data.tags[7]) + [False] * len(data.tags[0])
+
+
+def test_every_word_of_a_document_that_people_labelled_is_learnt_as_it_is_labelled(model: Model) -> None:
+    """Half of the words are to be left out, and none is: the labels are certain."""
+    model.beta.fill_(0.5)  # type: ignore[operator, union-attr]
+    generator = torch.Generator().manual_seed(0)
+    for documents, people in ((labelled(12), []), ([], labelled(12))):
+        data = Data.of(documents, model, people)
+        model.start(data.sample(load_config().training, generator), generator)
+        kept = model.step(data.batch(range(12)), 0.9).logs["kept"]
+        assert kept == 1 if people else kept < 0.9
+
+
+def test_nothing_of_what_people_labelled_is_hidden_or_counted_as_unlabelled(model: Model) -> None:
+    distant, people = labelled(705), by_people(30)
+    rehearsals = [
+        Rehearsal(distant, Data.of(distant, model, others), model, load_config().training) for others in ([], people)
+    ]
+    assert rehearsals[1].data.tags[705:] == rehearsals[1].full.tags[705:]
+    alone, beside = (rehearsal.finish(model) for rehearsal in rehearsals)
+    assert alone["coverage"] == pytest.approx(beside["coverage"], abs=0.1)
+    assert rehearsals[0]._count(model) == rehearsals[1]._count(model)
+
+
+def test_where_people_labelled_everything_nothing_is_estimated(model: Model) -> None:
+    data = Data.of([], model, by_people(40))
+    rehearsal = Rehearsal([], data, model, load_config().training)
+    assert rehearsal.steps(100) == 0
+    assert rehearsal.finish(model) == {}
+    entity = sum(tag > 0 for tags in data.tags for tag in tags) / sum(map(len, data.tags))
+    assert model.beta == 1
+    assert model.labelled_share == pytest.approx(entity)
+
+
+@pytest.mark.parametrize(
+    ("documents", "people", "times"), [(4560, 5, 10), (4560, 100, 5), (4560, 456, 1), (10, 500, 1), (0, 7, 1)]
+)
+def test_few_are_read_more_often(documents: int, people: int, times: int) -> None:
+    assert _times(documents, people) == times
+
+
+@pytest.mark.parametrize("method", ["mproto", "tagger"])
+def test_training_on_human_labels_alone_and_beside_others(method: str) -> None:
+    embedded()
+    config = small_config("training.min_steps=3", method=method)
+    new = Document("Nobody had seen a quokka .", spans=[Span(18, 24, "Animal")])
+    assert train([], labelled=[*by_people(20), new], config=config).labels == ("Disease", "Chemical", "Animal")
+    mixed = train(labelled(20), labelled=[new.with_spans((), new.spans)], config=config)
+    assert mixed.labels[-1] == "Animal"
+    assert mixed.card["labelled by people"] == 1
+
+
+def call(*arguments: object) -> int:
+    return main(["train", *map(str, arguments)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "there is nothing to train on"),
+        (["--labelled", demo.FOLDER / "dev.jsonl", "--gazetteer", demo.GAZETTEER], "there are none"),
+        (["--labelled", demo.FOLDER / "train.txt"], "train.txt: holds no labelled entity"),
+    ],
+)
+def test_what_cannot_be_learnt_from(
+    arguments: list[object], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(*arguments, "--output", tmp_path / "run") == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_on_human_labels_alone_has_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    embedded()
+    settings = [a for s in ("training.epochs=0", "training.min_steps=4") for a in ("--set", s)]
+    assert call("--labelled", demo.FOLDER / "dev.jsonl", "--output", tmp_path / "run", *settings) == 0
+    assert (tmp_path / "run" / "report.html").exists()
+    assert "documents with" in capsys.readouterr().out
