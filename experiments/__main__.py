@@ -16,6 +16,7 @@ NAMES = (
     "features",
     "over_training",
     "leak",
+    "few_labels",
 )
 
 

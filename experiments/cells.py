@@ -14,7 +14,7 @@ from mproto import Document, read_documents, score, train
 from mproto.training.folder import read_history
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mproto import Recognizer
     from mproto.config import Config
@@ -73,10 +73,11 @@ def train_in_folder(
     test: list[Document],
     config: Config,
     look: Callable[[Recognizer], Cell] | None = None,
+    labelled: Sequence[Document] = (),
 ) -> Cell:
     """Train, going on from where an interrupted run was, and score the model on test.
 
-    What `look` finds out about the model is kept as `seen`.
+    What `look` finds out about the model is kept as `seen`. Documents that are `labelled` are learnt from too.
     """
     folder = RUNS / name.replace(" ", "-")
 
@@ -84,7 +85,9 @@ def train_in_folder(
         if progress.step % SHOWN_EVERY == 0:
             print(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.logs}", flush=True)
 
-    recognizer = train(corpus, dev=dev, config=config, output=folder, resume=True, on_progress=show)
+    recognizer = train(
+        corpus, labelled=labelled, dev=dev, config=config, output=folder, resume=True, on_progress=show
+    )
     history = read_history(folder)
     bare = [document.bare() for document in test]
     scores = score(zip(test, recognizer.predict(bare), strict=True))
