@@ -85,9 +85,7 @@ def train_in_folder(
         if progress.step % SHOWN_EVERY == 0:
             print(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.logs}", flush=True)
 
-    recognizer = train(
-        corpus, labelled=labelled, dev=dev, config=config, output=folder, resume=True, on_progress=show
-    )
+    recognizer = train(corpus, labelled=labelled, dev=dev, config=config, output=folder, resume=True, on_progress=show)
     history = read_history(folder)
     bare = [document.bare() for document in test]
     scores = score(zip(test, recognizer.predict(bare), strict=True))

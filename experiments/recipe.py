@@ -20,7 +20,6 @@ VARIANTS: dict[str, list[str]] = {
     "words": [],  # the default
     "mentions": ["mproto.shared_doubt=0"],
     "alike": ["mproto.labelled_share=0"],
-    "adopt": ["mproto.adopt_after=0.67"],
 }
 """Earlier candidates, whose cells are kept, had settings that are no more; their cells and LOG.md say which."""
 

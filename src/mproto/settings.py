@@ -96,10 +96,8 @@ class MProto:
         shared_doubt: how much of a word's similarities, in denoised transport, is the mean of all its mentions so far; 0 lets
             each mention speak for itself, as in the paper.
         labelled_share: the least share of the losses that labelled words make up together, however few they are; 0 weighs
-            all words alike, as in the paper. `auto` for the share of entity words that is
-            estimated together with β, and 0.2 before.
-        adopt_after: the share of training after which O words are learnt as entities of a type where both transport and their
-            own nearest prototype say so; 1 for never, as in the paper.
+            all words alike, as in the paper. `auto` for the share of entity words that is estimated together with β, and 0.2
+            before.
         solver: `sinkhorn`, cut off after `iterations`, as in the paper; or `converged`.
         epsilon: λʳ, the weight of the entropy.
         iterations: of `sinkhorn`.
@@ -117,11 +115,10 @@ class MProto:
     unit_features: bool = True
     only_correct: bool = False
     denoise: bool = True
-    denoise_after: float = number(0.33, 0, 1)
+    denoise_after: float = number(0.2, 0, 1)
     beta: float | Literal["auto"] = number("auto", 0, 1)
     shared_doubt: float = number(0.75, 0, 1)
     labelled_share: float | Literal["auto"] = number("auto", 0, 0.99)
-    adopt_after: float = number(1.0, 0, 1)
     solver: Literal["sinkhorn", "converged"] = "sinkhorn"
     epsilon: float = number(0.001, 1e-6)
     iterations: int = number(100, 1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import normalize, one_hot
 
-from mproto.method.assignment import Assignment, Transport, adopted, assign
+from mproto.method.assignment import Assignment, Transport, assign
 from mproto.method.prototypes import OTHER
 from mproto.method.sinkhorn import Plan
 
@@ -213,23 +213,3 @@ def test_settings_reach_the_solvers() -> None:
     sharp, smooth = (Transport("converged", epsilon=epsilon)(cost, a, b).matrix for epsilon in (0.001, 10.0))
     assert sharp.max() > 0.99
     assert smooth.max() < 0.4
-
-
-@given(st.integers(1, 60), st.integers(0, 10**6))
-def test_adopted_are_the_words_on_which_transport_and_similarity_agree(count: int, seed: int) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    similarity = torch.rand(count, 6, generator=generator) * 2 - 1
-    labels = torch.randint(3, (count,), generator=generator)
-    class_of = torch.tensor([0, 0, 1, 1, 2, 2])
-    before = assign(similarity, labels, class_of, Transport(), beta=0.5)
-    after = adopted(before, similarity, class_of)
-    for word in range(count):
-        nearest = int(similarity[word].argmax())
-        if before.keep[word] or class_of[nearest] != class_of[before.target[word]]:  # nothing changes
-            assert after.keep[word] == before.keep[word]
-            assert after.target[word] == before.target[word]
-        else:
-            assert class_of[nearest] > 0
-            assert after.keep[word]
-            assert after.target[word] == nearest
-    assert torch.equal(after.mass, before.mass)

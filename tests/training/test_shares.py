@@ -18,8 +18,8 @@ from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
 from mproto.training.data import Data
 from mproto.training.held_out import HeldOut
-from mproto.training.rehearsal import Rehearsal
-from mproto.training.shares import SHARED, doubtful_share, log_odds, mixture_share, shares_of, type_shares
+from mproto.training.rehearsal import Rehearsal, choose_words
+from mproto.training.shares import PRICE, SHARED, doubtful_share, log_odds, mixture_share, shares_of, type_shares
 from mproto.training.terms import HIDDEN_SHARE, hide_terms, term, without
 from runs import labelled, small_config
 
@@ -33,14 +33,14 @@ def scores(count: int, mean: float, seed: int) -> torch.Tensor:
 def test_a_known_mixture(share: float, seed: int) -> None:
     inside = round(share * 20_000)
     mixed = torch.cat([scores(inside, 3, seed), scores(20_000 - inside, -3, seed + 10)])
-    assert abs(mixture_share(mixed, scores(500, 3, seed + 20)) - share) < 0.01 + 0.05 * share
+    assert abs(mixture_share(mixed, scores(500, 3, seed + 20), 20_000) - share) < 0.01 + 0.05 * share
 
 
-def test_a_model_that_misses_half_of_the_hidden_words_misses_half_of_the_others() -> None:
+def test_a_model_that_misses_half_of_the_labelled_words_misses_half_of_the_others() -> None:
     """The point of it: the share that is found alone would be 5 %."""
     found, missed, other = scores(500, 4, 0), scores(500, -4, 1), scores(9000, -4, 2)
     positive = torch.cat([scores(200, 4, 3), scores(200, -4, 4)])
-    assert abs(mixture_share(torch.cat([found, missed, other]), positive) - 0.1) < 0.01
+    assert abs(mixture_share(torch.cat([found, missed, other]), positive, 10_000) - 0.1) < 0.01
 
 
 @given(
@@ -49,9 +49,18 @@ def test_a_model_that_misses_half_of_the_hidden_words_misses_half_of_the_others(
 )
 def test_only_the_order_of_scores_counts(mixed: list[int], positive: list[int]) -> None:
     one, other = torch.tensor(mixed, dtype=torch.float64), torch.tensor(positive, dtype=torch.float64)
-    share = mixture_share(one, other)
+    share = mixture_share(one, other, len(one))
     assert 0 <= share <= 1
-    assert share == mixture_share(one**3 - 5, other**3 - 5)
+    assert share == mixture_share(one**3 - 5, other**3 - 5, len(one))
+
+
+@pytest.mark.parametrize("function_words", [0, 5_000])
+def test_how_many_words_a_sample_has_that_are_no_entities_for_sure_does_not_count(function_words: int) -> None:
+    """A sample for 20,000 words, of which 1,000 are entities, with more mentions of `the` and the like or fewer."""
+    mixed = torch.cat([scores(1000, 3, 0), scores(15_000, -3, 1), torch.full((function_words,), -9.0)])
+    share = mixture_share(mixed, scores(500, 3, 2), 20_000)
+    assert share == pytest.approx(0.05, abs=0.01)
+    assert doubtful_share(mixed, scores(500, 3, 2), 20_000, share) == pytest.approx(0.05, abs=0.01)
 
 
 def test_shares_of_types() -> None:
@@ -60,29 +69,30 @@ def test_shares_of_types() -> None:
 
     o, a, b = [0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]
     mixed = torch.cat([log_probabilities([o], 900), log_probabilities([a], 70), log_probabilities([b], 30)])
-    hidden = torch.cat([log_probabilities([a], 60), log_probabilities([b], 60)])
-    types = type_shares(mixed, hidden, torch.tensor([1] * 60 + [2] * 60), ("A", "B"), 0.1)
+    positive = torch.cat([log_probabilities([a], 60), log_probabilities([b], 60)])
+    types = type_shares(mixed, positive, torch.tensor([1] * 60 + [2] * 60), ("A", "B"), 0.1)
     assert types == pytest.approx({"A": 0.07, "B": 0.03})
-    assert type_shares(mixed, hidden[:60], torch.tensor([1] * 60), ("A", "B"), 0.1) == {"A": 0.1, "B": 0}
+    assert type_shares(mixed, positive[:60], torch.tensor([1] * 60), ("A", "B"), 0.1) == {"A": 0.1, "B": 0}
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.1, 0.1), (0.02, 0.02), (0.0, 0.0)])
 def test_doubtful_are_all_entities_where_they_can_be_told(share: float, expected: float) -> None:
     inside = round(share * 20_000)
     mixed = torch.cat([scores(inside, 5, 0), scores(20_000 - inside, -5, 1)])
-    assert doubtful_share(mixed, scores(500, 5, 2), share) == pytest.approx(expected, abs=0.003)
+    assert doubtful_share(mixed, scores(500, 5, 2), 20_000, share) == pytest.approx(expected, abs=0.003)
 
 
 def test_doubtful_are_fewer_where_entities_are_hard_to_tell() -> None:
     """Above any threshold of two like distributions, positive ones are a tenth; of distributions that differ a little,
-    the highest values only are positive ones rather than not."""
+    the highest values only are worth their price."""
     same = torch.cat([scores(1000, 0, 0), scores(9000, 0, 1)])
-    assert doubtful_share(same, scores(500, 0, 2), 0.1) < 0.005
+    assert doubtful_share(same, scores(500, 0, 2), 10_000, 0.1) < 0.005
     apart = torch.cat([scores(1000, 2, 0), scores(9000, 0, 1)])
-    doubtful = doubtful_share(apart, scores(500, 2, 2), 0.1)
-    assert 0.02 < doubtful < 0.1
-    threshold = apart.sort(descending=True).values[round(doubtful * 10_000)]
-    assert (apart[:1000] > threshold).sum() > 0.6 * (apart > threshold).sum()
+    doubtful = doubtful_share(apart, scores(500, 2, 2), 10_000, 0.1)
+    assert 0.05 < doubtful < 0.2
+    value = apart.sort(descending=True).values[round(doubtful * 10_000)]
+    odds = 2 * value - 2  # the logarithm of how much more likely a value is a positive one's
+    assert 0.1 * odds.exp() / (0.1 * odds.exp() + 0.9) == pytest.approx(PRICE, abs=0.15)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(0.01, 0.98)), max_size=20))
@@ -167,17 +177,24 @@ def test_finding_all_or_little_scores_lower_than_finding_what_is_there() -> None
     assert held_out.agreement(Fixed(exact)) == 1  # type: ignore[arg-type]
 
 
-def test_a_rehearsal_hides_labels_and_tells_the_model_what_it_found(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_rehearsal_keeps_words_aside_and_tells_the_model_what_it_found(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     folder = write_roberta(tmp_path_factory.mktemp("encoder"), positions=200)
     config = load_config(settings=["mproto.beta=auto"])
     model = get_method("mproto").build(Encoder.load(str(folder)), ("Chemical", "Disease"), config)
-    documents = labelled(705)
-    data = Data.of(documents, model)
-    rehearsal = Rehearsal(documents, data, model, config.training)
-    assert rehearsal.steps(100) == 33
-    changed = [(one, other) for one, other in zip(data.tags, rehearsal.data.tags, strict=True) if one != other]
-    assert changed
-    assert all(b in (a, 0) for one, other in changed for a, b in zip(one, other, strict=True))
+    data = Data.of(labelled(705), model)
+    rehearsal = Rehearsal(data, model, config.training)
+    assert rehearsal.steps(100) == 20
+    whole, part = data.batch(range(40)), rehearsal.data.batch(range(40))
+    assert whole.words is not None
+    assert part.words is not None
+    keep = ~rehearsal.aside[whole.words]
+    assert 0 < keep.sum() < len(keep)
+    for name in ("rows", "columns", "labels", "words", "certain"):
+        assert torch.equal(getattr(part, name), getattr(whole, name)[keep])
+    assert [place for window in part.windows for place in window.firsts] == part.columns.tolist()
+    assert torch.equal(part.input_ids, whole.input_ids)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     model.train()
     logs = rehearsal.finish(model)
@@ -191,6 +208,16 @@ def test_a_rehearsal_hides_labels_and_tells_the_model_what_it_found(tmp_path_fac
     assert state["labelled_share"].item() == pytest.approx(min(prior, 0.5))
     told = {"beta", "labelled_share"}
     assert all(torch.equal(before[name], value) for name, value in state.items() if name not in told)
+
+
+@given(st.lists(st.lists(st.integers(0, 30), max_size=20), max_size=10), st.integers(0, 5))
+def test_one_word_of_four_is_kept_aside_among_frequent_and_rare_ones(words: list[list[int]], seed: int) -> None:
+    aside = choose_words(words, seed)
+    counts = torch.bincount(torch.tensor([number for own in words for number in own], dtype=torch.long))
+    assert aside.shape == counts.shape
+    by_count = aside[counts.argsort(descending=True, stable=True)]
+    assert all(int(four.sum()) == 1 for four in by_count.split(4) if len(four) == 4)  # type: ignore[no-untyped-call]
+    assert torch.equal(aside, choose_words(words, seed))
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

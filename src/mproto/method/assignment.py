@@ -99,20 +99,6 @@ def assign(
     return Assignment(target, own_class | (class_of[target] == OTHER), mass.to(similarity.dtype))
 
 
-@torch.no_grad()
-def adopted(assignment: Assignment, similarity: Tensor, class_of: Tensor) -> Assignment:
-    """Keep those left-out words as entities on which transport and the words' own similarities agree.
-
-    Args:
-        assignment: of N words.
-        similarity: (N, P) of words and prototypes.
-        class_of: (P,) long, the class of each prototype.
-    """
-    nearest = similarity.argmax(-1)
-    agreed = ~assignment.keep & (class_of[nearest] == class_of[assignment.target])
-    return Assignment(torch.where(agreed, nearest, assignment.target), assignment.keep | agreed, assignment.mass)
-
-
 def _per_class(cost: Tensor, labels: Tensor, class_of: Tensor, transport: Transport) -> Tensor:
     """Eq. OT0: each word to one of its own class's M prototypes, each prototype to n_c / M words. Targets (N,).
 

@@ -144,7 +144,7 @@ class Model(nn.Module, ABC):
 
     @property
     def rehearsal_share(self) -> float:
-        """The share of training with some terms hidden, after which the model is told how much is unlabelled."""
+        """The share of training with some words kept aside, after which the model is told how much is unlabelled."""
         return 0.0
 
     def learn_unlabelled(self, shares: Shares) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING
 
 import torch
@@ -69,17 +69,25 @@ class Batch:
             yield window, slice(position, position := position + len(window.firsts))
 
 
-def without_words(batch: Batch) -> Batch:
-    """The same input, none of whose words count."""
-    none = slice(0, 0)
+def only_words(batch: Batch, keep: Tensor) -> Batch:
+    """The same input, of whose W own words only some count.
+
+    Args:
+        batch: any.
+        keep: (W,) bool.
+    """
+    parts = torch.split(keep, [len(window.firsts) for window in batch.windows])
     return replace(
         batch,
-        rows=batch.rows[none],
-        columns=batch.columns[none],
-        windows=tuple(replace(window, firsts=[]) for window in batch.windows),
-        labels=None if batch.labels is None else batch.labels[none],
-        words=None if batch.words is None else batch.words[none],
-        certain=None if batch.certain is None else batch.certain[none],
+        rows=batch.rows[keep],
+        columns=batch.columns[keep],
+        windows=tuple(
+            replace(window, firsts=list(compress(window.firsts, part.tolist())))
+            for window, part in zip(batch.windows, parts, strict=True)
+        ),
+        labels=None if batch.labels is None else batch.labels[keep],
+        words=None if batch.words is None else batch.words[keep],
+        certain=None if batch.certain is None else batch.certain[keep],
     )
 
 

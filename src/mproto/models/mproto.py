@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from mproto.errors import InputError
-from mproto.method.assignment import Transport, adopted, assign
+from mproto.method.assignment import Transport, assign
 from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
 from mproto.method.memory import WordMemory
 from mproto.method.prototypes import OTHER, PrototypeBank
@@ -66,7 +66,7 @@ class MProtoModel(Model):
         if settings.denoise and settings.beta == "auto" and not 0 < settings.denoise_after < 1:
             raise InputError(
                 f"mproto.beta is auto, and mproto.denoise_after is {settings.denoise_after}: there is no time to estimate it",
-                hint="choose a value between 0 and 1, such as 0.33, or give β a number",
+                hint="choose a value between 0 and 1, such as 0.2, or give β a number",
             )
         return cls(encoder, labels, settings)
 
@@ -119,8 +119,6 @@ class MProtoModel(Model):
         if denoise and settings.shared_doubt:
             evidence = self._shared(every_similarity, every_label, every_word)
         everywhere = assign(evidence, every_label, class_of, self.transport, beta=beta, certain=certain)
-        if denoise and progress >= settings.adopt_after:
-            everywhere = adopted(everywhere, every_similarity, class_of)
         assignment = everywhere.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
         temperature = self.log_temperature.exp()
@@ -142,7 +140,7 @@ class MProtoModel(Model):
             logs={
                 "cross_entropy": entropy.item(),
                 "compactness": compact.item(),
-                **_shares(every_label, everywhere, class_of),
+                "kept": _kept(every_label, everywhere.keep),
                 **self._similarities(every_similarity[everywhere.keep], everywhere.target[everywhere.keep]),
             },
             finish=finish,
@@ -201,12 +199,7 @@ class MProtoModel(Model):
         )
 
 
-def _shares(labels: Tensor, assignment: Assignment, class_of: Tensor) -> dict[str, float]:
-    """The shares of O words that are learnt as O, and as entities."""
+def _kept(labels: Tensor, keep: Tensor) -> float:
+    """The share of O words that are learnt from."""
     other = labels == OTHER
-    as_other = class_of[assignment.target] == OTHER
-    kept = [assignment.keep & other & as_other, assignment.keep & other & ~as_other]
-    return {
-        name: which.sum().item() / max(int(other.sum()), 1)
-        for name, which in zip(("kept", "adopted"), kept, strict=True)
-    }
+    return (keep & other).sum().item() / max(int(other.sum()), 1)

@@ -1,7 +1,7 @@
 """Positive-unlabelled learning (`method/risks.py`) with a linear layer over the encoder: MPN and MPU.
 
 Both need to know how many of all words are of each type, the priors. `auto` estimates them in a first stage, a plain tagger
-from which some terms are hidden (`training/rehearsal.py`); then everything begins anew.
+from which some words are kept aside (`training/rehearsal.py`); then everything begins anew.
 """
 
 from __future__ import annotations

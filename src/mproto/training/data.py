@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import torch
 
 from mproto.errors import DataError
-from mproto.models.batch import Batch, Window, collate, make_windows, plan
+from mproto.models.batch import Batch, Window, collate, make_windows, only_words, plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from torch import Tensor
 
     from mproto.models.base import Model
     from mproto.settings import Training
@@ -33,6 +35,7 @@ class Data:
             a small letter and elsewhere with a capital: `bank`, and `Bank` or `BANK`.
         certain: for every document, whether a person labelled it: what has no label there is no entity.
         pad_id: the sub-word that fills up batches.
+        aside: (V,) bool, for every word by its number, whether batches lack it, or none.
     """
 
     windows: list[Window]
@@ -40,6 +43,7 @@ class Data:
     words: list[list[int]]
     certain: list[bool]
     pad_id: int
+    aside: Tensor | None = None
 
     @classmethod
     def of(cls, documents: Sequence[Document], model: Model, labelled: Sequence[Document] = ()) -> Data:
@@ -69,7 +73,8 @@ class Data:
         return plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget, generator=generator)
 
     def batch(self, indices: Sequence[int]) -> Batch:
-        return collate([self.windows[i] for i in indices], self.pad_id, self.tags, self.words, self.certain)
+        whole = collate([self.windows[i] for i in indices], self.pad_id, self.tags, self.words, self.certain)
+        return whole if self.aside is None else only_words(whole, ~self.aside[whole.words])
 
     def sample(self, settings: Training, generator: torch.Generator) -> Iterator[Batch]:
         """Some batches, half of them of windows with an entity, so that rare types are seen too."""
@@ -78,9 +83,9 @@ class Data:
         chosen = list(dict.fromkeys([*with_entity[: LOOKED_AT // 2], *order]))[:LOOKED_AT]
         return map(self.batch, self.in_order(chosen, settings))
 
-    def with_tags(self, tags: list[list[int]]) -> Data:
-        """The same documents with other labels."""
-        return replace(self, tags=tags)
+    def without(self, aside: Tensor) -> Data:
+        """The same documents; of these words, (V,) bool, nothing is learnt."""
+        return replace(self, aside=aside)
 
     def in_order(self, chosen: Sequence[int], settings: Training) -> Iterator[list[int]]:
         """Batches of these windows, the longest first."""

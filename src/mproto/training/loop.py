@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from mproto.errors import MprotoError
-from mproto.models.batch import without_words
+from mproto.models.batch import only_words
 from mproto.training.distributed import share_gradients
 from mproto.training.schedule import Schedule
 
@@ -166,7 +166,10 @@ class Loop:
         """This process's part of a batch; where there is none, a window without words, so that all take the same steps."""
         rank, size, count = self.group.rank, self.group.size, len(indices)
         own = indices[count * rank // size : count * (rank + 1) // size]
-        return self._labelled.batch(own) if own else without_words(self._labelled.batch(indices[:1]))
+        if own:
+            return self._labelled.batch(own)
+        other = self._labelled.batch(indices[:1])
+        return only_words(other, torch.zeros(len(other.rows), dtype=torch.bool))
 
     def _move(self, batch: Batch, rate: float) -> tuple[float, dict[str, float], int]:
         """One step: the weights move, then the prototypes."""

@@ -1,4 +1,4 @@
-"""The first part of a run, with some terms hidden, which ends with an estimate of how much is unlabelled (`shares.py`)."""
+"""The first part of a run, with some words kept aside; at its end it is estimated how much is unlabelled (`shares.py`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from mproto.models.base import UNKNOWN_SHARE
 from mproto.recognizer import inference
 from mproto.training.schedule import steps_within
 from mproto.training.shares import doubtful_share, log_odds, mixture_share, shares_of, type_shares
-from mproto.training.terms import hide_terms, without
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,53 +19,54 @@ if TYPE_CHECKING:
 
     from mproto.models.base import Model
     from mproto.settings import Training
-    from mproto.text.document import Document
     from mproto.training.data import Data
 
-LOOKED_AT = 2000
-"""Windows that the estimate is made from, and as many with hidden words."""
+ONE_OF = 4
+"""Of so many words, one is kept aside."""
+LOOKED_AT, MORE_LOOKED_AT = 2000, 1000
+"""Windows that the estimate is made from, and further ones with a label of a word that was kept aside."""
 FEWEST = 20
-"""Hidden words that an estimate needs."""
+"""Labelled mentions that an estimate needs."""
 
 
 class Rehearsal:
     """What is learnt from at first, and what it is good for.
 
     Args:
-        documents: with all labels.
-        data: the same, made ready, and after them those that people labelled, of which nothing is hidden.
+        full: what is learnt from in the end.
         model: that learns.
         settings: of the loop.
     """
 
-    def __init__(self, documents: Sequence[Document], data: Data, model: Model, settings: Training) -> None:
-        hidden = hide_terms(documents, settings.seed)
-        tags = [model.tag_numbers(without(document, hidden)) for document in documents]
-        tags += data.tags[len(documents) :]
-        self.full, self.data = data, data.with_tags(tags)
-        self._share, self._settings = model.rehearsal_share if documents else 0.0, settings
+    def __init__(self, full: Data, model: Model, settings: Training) -> None:
+        self.full = full
+        self.aside = choose_words(full.words, settings.seed)
+        self.data = full.without(self.aside)
+        self._share = 0.0 if all(full.certain) else model.rehearsal_share
+        self._settings = settings
 
     def steps(self, steps: int) -> int:
         """How many of all steps it lasts; none, where people labelled everything."""
         return steps_within(self._share, steps)
 
     def finish(self, model: Model) -> dict[str, float]:
-        """Estimate what is unlabelled, tell the model, and say it; with too few hidden words to go by, it is told a guess."""
+        """Estimate what is unlabelled, tell the model, and say it; with too few labels to go by, it is told a guess."""
         counts = self._count(model)
         if not self._share:
             model.learn_unlabelled(shares_of(0.0, 0.0, dict.fromkeys(model.labels, 0.0), counts))
             return {}
-        looked = self._look(model)
-        mixed, hidden = looked.true == OTHER, looked.true != looked.seen
-        if int(hidden.sum()) < FEWEST or not bool(mixed.any()):
+        looked, size = self._look(model)
+        mixed, positive = looked.only(looked.classes == OTHER), looked.only(looked.classes != OTHER)
+        if len(positive.classes) < FEWEST or not len(mixed.classes):
             labelled = max(sum(counts[1:]), 1)
             guess = {label: UNKNOWN_SHARE * counts[i] / labelled for i, label in enumerate(model.labels, 1)}
             model.learn_unlabelled(shares_of(UNKNOWN_SHARE, UNKNOWN_SHARE, guess, counts))
             return {}
         odds = log_odds(looked.answers, looked.words)
-        entities = mixture_share(odds[mixed], odds[hidden])
-        doubtful = doubtful_share(odds[mixed], odds[hidden], entities)
-        types = type_shares(looked.answers[mixed], looked.answers[hidden], looked.true[hidden], model.labels, entities)
+        odds_mixed, odds_positive = odds[looked.classes == OTHER], odds[looked.classes != OTHER]
+        entities = mixture_share(odds_mixed, odds_positive, size)
+        doubtful = doubtful_share(odds_mixed, odds_positive, size, entities)
+        types = type_shares(mixed.answers, positive.answers, positive.classes, model.labels, entities)
         mine = torch.tensor([entities, doubtful, *types.values()], dtype=torch.float64) * (model.group.rank == 0)
         entities, doubtful, *shared = model.group.sum(mine).tolist()  # the first one's: devices may round differently
         types = dict(zip(types, shared, strict=True))
@@ -84,43 +84,64 @@ class Rehearsal:
                 counts[class_of[tag]] += 1
         return counts
 
-    def _look(self, model: Model) -> _Looked:
-        """What the model makes of some windows, among them as many with hidden terms as there are."""
+    def _look(self, model: Model) -> tuple[_Looked, float]:
+        """What the model makes of words that were kept aside; and how many should have no label, as many others have."""
         generator = torch.Generator().manual_seed(self._settings.seed)
         order = torch.randperm(len(self.full.windows), generator=generator).tolist()
         order = [i for i in order if not self.full.certain[self.full.windows[i].document]]
-        with_hidden = [i for i in order if self.full.own_tags(i) != self.data.own_tags(i)]
+        others = [i for i in order[LOOKED_AT:] if self._has_label_aside(i)][:MORE_LOOKED_AT]
         class_of = torch.tensor(model.class_of_tag)
         parts: list[_Looked] = []
+        without_label = 0
         with inference(model):
-            for chosen, only_hidden in ((order[:LOOKED_AT], False), (with_hidden[:LOOKED_AT], True)):
+            for chosen, only_labelled in ((order[:LOOKED_AT], False), (others, True)):
                 for indices in self.full.in_order(chosen, self._settings):
-                    batch = self.data.batch(indices)
-                    true = self.full.batch(indices).labels
+                    batch = self.full.batch(indices)
                     assert batch.labels is not None
                     assert batch.words is not None
-                    assert true is not None
                     by_tag = model.decide(batch.to(model.device)).answers[0].exp().cpu()
                     by_class = by_tag.new_zeros(len(by_tag), len(model.labels) + 1).index_add_(1, class_of, by_tag)
-                    hidden = batch.labels != true
-                    part = _Looked(by_class.log(), class_of[true], class_of[batch.labels], batch.words)
-                    parts.append(part.only(hidden) if only_hidden else part.only(~hidden))
-        return _Looked(*(torch.cat(values) for values in zip(*parts, strict=True)))
+                    classes = class_of[batch.labels]
+                    wanted = self.aside[batch.words] & (classes != OTHER if only_labelled else True)
+                    parts.append(_Looked(by_class.log(), classes, batch.words).only(wanted))
+                    without_label += 0 if only_labelled else int((classes == OTHER).sum())
+        return _Looked(*(torch.cat(values) for values in zip(*parts, strict=True))), without_label / ONE_OF
+
+    def _has_label_aside(self, index: int) -> bool:
+        window = self.full.windows[index]
+        words = self.full.words[window.document][window.start : window.start + len(window.firsts)]
+        labelled = [word for tag, word in zip(self.full.own_tags(index), words, strict=True) if tag]
+        return bool(self.aside[labelled].any())
+
+
+def choose_words(words: Sequence[Sequence[int]], seed: int) -> Tensor:
+    """One word of four, (V,) bool, among frequent and among rare ones alike.
+
+    Args:
+        words: the number of every word, by document and place.
+        seed: of the choice.
+    """
+    counts = torch.bincount(torch.tensor([number for own in words for number in own], dtype=torch.long))
+    order = counts.argsort(descending=True, stable=True)
+    generator = torch.Generator().manual_seed(seed)
+    first = torch.arange(0, len(order), ONE_OF)
+    chosen = first + torch.randint(ONE_OF, (len(first),), generator=generator)
+    aside = torch.zeros(len(order), dtype=torch.bool)
+    aside[order[chosen[chosen < len(order)]]] = True
+    return aside
 
 
 class _Looked(NamedTuple):
-    """N words.
+    """N words that were kept aside.
 
     Attributes:
         answers: (N, K) log-probabilities of the classes.
-        true: (N,) long, the classes that they are labelled with.
-        seen: (N,) long, those that the model learnt: O for hidden terms.
+        classes: (N,) long, those that they are labelled with.
         words: (N,) long, a number for each word.
     """
 
     answers: Tensor
-    true: Tensor
-    seen: Tensor
+    classes: Tensor
     words: Tensor
 
     def only(self, rows: Tensor) -> _Looked:

@@ -108,7 +108,7 @@ def train(
     selection, learnt = _selection(recognizer, documents, gold, config.training)
     recognizer.card = {"training documents": len(learnt), "labelled by people": len(labelled), **(card or {})}
     data = Data.of(learnt, model, labelled * _times(len(learnt), len(labelled)))
-    rehearsal = Rehearsal(learnt, data, model, config.training) if model.rehearsal_share else None
+    rehearsal = Rehearsal(data, model, config.training) if model.rehearsal_share else None
     loop = Loop(model, data, config.training, selection, rehearsal, _measuring(recognizer, measures or {}))
     with Interrupt(speaks=group.rank == 0) if folder else nullcontext() as interrupt, explained(loop, folder):
         if state:

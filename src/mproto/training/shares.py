@@ -1,10 +1,11 @@
 """How many of the words without a label are entities, worked out without human labels.
 
-Some terms are hidden from the model for a while. To it, their mentions are what those of unlisted terms are: words of an
-entity, labelled O. So where, at some threshold, it takes a share q⁺ of the hidden words for entities, it takes about the same
-share of the unlabelled entity words for entities, and the share q of the O words that it takes for entities cannot be
-smaller than π · q⁺. Hence π ≤ q / q⁺ at every threshold. The least such bound that the numbers of words allow to trust is the
-estimate: best bin estimation (Garg et al., *Mixture Proportion Estimation and PU Learning: A Modern Approach*, 2021).
+Some words are kept aside: for a while the model learns nothing of their mentions, labelled or not. To it, a labelled
+mention of such a word is what one of a term is that the dictionary lacks: a word of an entity, of which nobody told it. So
+where, at some threshold, it takes a share q⁺ of the labelled mentions for entities, it takes about the same share of the
+entities among the others for entities, and the share q of all the others that it takes for entities cannot be smaller than
+π · q⁺. Hence π ≤ q / q⁺ at every threshold. The least such bound that the numbers of words allow to trust is the estimate:
+best bin estimation (Garg et al., *Mixture Proportion Estimation and PU Learning: A Modern Approach*, 2021).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ CONFIDENCE, MARGIN = 0.1, 0.01
 """δ and γ of the paper on best bin estimation."""
 SHARED = 0.75
 """How much all mentions of a word say about each."""
+PRICE = 1 / 3
+"""What leaving out a word costs, if learning an entity as O costs 1: there are many O words, much alike, and few entities."""
 
 
 def log_odds(answers: Tensor, words: Tensor) -> Tensor:
@@ -40,56 +43,61 @@ def log_odds(answers: Tensor, words: Tensor) -> Tensor:
     return (1 - SHARED) * odds + SHARED * means[words]
 
 
-def mixture_share(mixed: Tensor, positive: Tensor) -> float:
+def mixture_share(mixed: Tensor, positive: Tensor, size: float) -> float:
     """The share of positive values in a mixture, given some positive ones.
 
     Args:
         mixed: (n,) scores of the mixture; higher for positive ones, more or less.
         positive: (m,) scores of positive ones, m ≥ 1.
+        size: how many values the mixture should have. A sample of words has more or fewer mentions than its share, as
+            `the` is one of them or not; none of those is taken for an entity.
     """
-    thresholds = torch.unique(positive)
-    above_mixed = 1 - torch.searchsorted(mixed.sort().values, thresholds) / len(mixed)
-    above_positive = 1 - torch.searchsorted(positive.sort().values, thresholds) / len(positive)
+    above_mixed, above_positive = _above(mixed, positive, size)
     doubt = sqrt(log(4 / CONFIDENCE) / 2) * (len(mixed) ** -0.5 + len(positive) ** -0.5)
     bound = (above_mixed + (1 + MARGIN) * doubt) / above_positive
     best = bound.argmin()
     return min(1.0, (above_mixed[best] / above_positive[best]).item())
 
 
-def doubtful_share(mixed: Tensor, positive: Tensor, share: float) -> float:
-    """The share of a mixture above the threshold from which on more than half are positive.
+def doubtful_share(mixed: Tensor, positive: Tensor, size: float, share: float) -> float:
+    """The share of a mixture above the threshold from which on leaving values out pays.
 
     Of the values above a threshold t, positive ones are share · P(positive > t). Where as many of them as possible are to be
-    found, at a price of one for two values, t is where share · P(positive > t) − P(mixed > t) / 2 is highest.
+    found, at a price for each value, t is where share · P(positive > t) − price · P(mixed > t) is highest.
 
     Args:
         mixed: (n,) scores of the mixture.
         positive: (m,) scores of positive ones, m ≥ 1.
+        size: how many values the mixture should have.
         share: of positive ones in the mixture.
     """
-    thresholds = torch.unique(positive)
-    above_mixed, above_positive = (
-        1 - torch.searchsorted(values.sort().values, thresholds) / len(values) for values in (mixed, positive)
-    )
-    gain = share * above_positive - above_mixed / 2
+    above_mixed, above_positive = _above(mixed, positive, size)
+    gain = share * above_positive - PRICE * above_mixed
     best = gain.argmax()
     return above_mixed[best].item() if gain[best] > 0 else 0.0
 
 
+def _above(mixed: Tensor, positive: Tensor, size: float) -> tuple[Tensor, Tensor]:
+    """The shares of a mixture and of positive values at or above every positive value, from the lowest to the highest."""
+    thresholds = torch.unique(positive)
+    mixed_below, positive_below = (torch.searchsorted(values.sort().values, thresholds) for values in (mixed, positive))
+    return (len(mixed) - mixed_below) / size, 1 - positive_below / len(positive)
+
+
 def type_shares(
-    mixed: Tensor, hidden: Tensor, classes: Tensor, labels: tuple[str, ...], entities: float
+    mixed: Tensor, positive: Tensor, classes: Tensor, labels: tuple[str, ...], entities: float
 ) -> dict[str, float]:
     """The share of the words without a label that are entities of each type; from what a model says of words.
 
     Args:
         mixed: (n, K) log-probabilities of the classes, O first, for words without a label.
-        hidden: (m, K) the same for words of hidden terms.
-        classes: (m,) the class of each hidden word.
+        positive: (m, K) the same for labelled ones.
+        classes: (m,) their classes.
         labels: the K − 1 types.
         entities: what the shares add up to.
     """
     types = {
-        label: mixture_share(mixed[:, i], hidden[classes == i, i]) if bool((classes == i).any()) else 0.0
+        label: mixture_share(mixed[:, i], positive[classes == i, i], len(mixed)) if bool((classes == i).any()) else 0.0
         for i, label in enumerate(labels, 1)
     }
     total = sum(types.values())  # each is a bound that words of the other types may raise
