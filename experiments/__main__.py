@@ -17,6 +17,7 @@ NAMES = (
     "over_training",
     "leak",
     "few_labels",
+    "recipe",
 )
 
 
