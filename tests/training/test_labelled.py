@@ -11,6 +11,7 @@ from encoders import embedded, write_roberta
 from mproto import Document, Span, demo, train
 from mproto.cli import main
 from mproto.config import load_config
+from mproto.errors import DataError
 from mproto.models.base import Model
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
@@ -84,6 +85,11 @@ def test_training_on_human_labels_alone_and_beside_others(method: str) -> None:
     mixed = train(labelled(20), labelled=[new.with_spans((), new.spans)], config=config)
     assert mixed.labels[-1] == "Animal"
     assert mixed.card["labelled by people"] == 1
+
+
+def test_no_type_is_called_what_other_words_are_called() -> None:
+    with pytest.raises(DataError, match="is called O, like the words that are no entity"):
+        train([Document("Aspirin helps", spans=[Span(0, 7, "O")])])
 
 
 def call(*arguments: object) -> int:

@@ -10,6 +10,7 @@ import torch
 
 from mproto.errors import DataError
 from mproto.models.batch import Batch, Window, collate, make_windows, only_words, plan
+from mproto.text.tagging import OUTSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,7 +109,7 @@ def label_set(documents: Sequence[Document]) -> tuple[str, ...]:
     """The entity types of labelled documents, the most frequent first.
 
     Raises:
-        DataError: there is no document, or no entity in them.
+        DataError: there is no document, or no entity in them, or a type that is called O.
     """
     if not documents:
         raise DataError("there is no document to train on", hint="check the training data")
@@ -117,5 +118,10 @@ def label_set(documents: Sequence[Document]) -> tuple[str, ...]:
         raise DataError(
             f"the {len(documents):,} training documents have no labelled entity",
             hint="label them with mproto annotate, or pass --gazetteer",
+        )
+    if OUTSIDE in counts:
+        raise DataError(
+            f"a type of the training documents is called {OUTSIDE}, like the words that are no entity",
+            hint="call it something else",
         )
     return tuple(sorted(counts, key=lambda label: (-counts[label], label)))
