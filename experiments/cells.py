@@ -33,6 +33,7 @@ BEFORE = (
     "training.average=0",
     "shapes=false",
     "attention_dropout=0.1",
+    "mproto.denoise_after=0.33",
 )
 """The defaults of the first experiments, where they have changed since."""
 Cell = dict[str, Any]

@@ -2,7 +2,7 @@
 
     python -m experiments.doubt [--data conll03-1.0] [--variants plain weighted]
 
-A model learns from distant labels for a third of the budget, without denoising. Then each training word without a label is
+A model learns from distant labels for a fifth of the budget, without denoising. Then each training word without a label is
 asked for: P(entity) of the mention itself, and its mean over all mentions of the word, on the scale of log-odds. Human
 labels of train say how well that orders words, and serve nothing but this table. Needs MPROTO_DATA.
 """
@@ -38,7 +38,7 @@ MENTION = 0.25
 def run(variant: str, data: str) -> Cell:
     corpus = documents(data, "train")
     settings = [*systems.budget(data, 1), "mproto.denoise=false", *VARIANTS[variant]]
-    settings.append(f"training.epochs={systems.EPOCHS[systems.corpus_of(data)] / 3}")
+    settings.append(f"training.epochs={systems.EPOCHS[systems.corpus_of(data)] / 5}")
 
     def show(progress: Progress) -> None:
         if progress.step % SHOWN_EVERY == 0:

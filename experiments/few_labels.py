@@ -51,7 +51,8 @@ def cell(method: str, number: str, data: str) -> Cell:
         if number != ALL:
             places = sorted(random.Random(0).sample(places, int(number)))
         labelled = [corpus[place] for place in places]
-        others = [document for place, document in enumerate(corpus) if place not in set(places)]
+        chosen = set(places)
+        others = [document for place, document in enumerate(corpus) if place not in chosen]
         config = systems.config_of(method, data, 0)
         name = f"{number} labels {method} {data}"
         return train_in_folder(name, others, None, documents(data, "test"), config, labelled=labelled)

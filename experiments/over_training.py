@@ -106,7 +106,7 @@ def render() -> str:
                 save_lines(f"similarity-types-{data}", by_type),
             ]
         if first := found[True]:
-            early = first["seen"][len(first["seen"]) // 3]
+            early = first["seen"][len(first["seen"]) // 5]
             names, plan = first["classes"], early["plan"]
             shares = [[count / max(sum(line), 1) for count in line] for line in plan[1:]]
             parts.append(f"Transport of unlabelled entity words at step {early['step']}:")

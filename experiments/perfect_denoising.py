@@ -19,6 +19,7 @@ from experiments.arguments import arguments
 from experiments.cells import SHOWN_EVERY, Cell, documents, figures, once
 from mproto import Recognizer, score
 from mproto.config import load_config
+from mproto.models.batch import only_words
 from mproto.models.encoder import Encoder
 from mproto.models.mproto import MProtoModel
 from mproto.training.data import Data, label_set
@@ -51,9 +52,7 @@ class Told(MProtoModel):
 
 def _without(batch: Batch) -> Batch:
     assert batch.labels is not None
-    kept = batch.labels != LEFT_OUT
-    parts = {name: getattr(batch, name)[kept] for name in ("rows", "columns", "labels", "words")}
-    return replace(batch, **parts)
+    return only_words(batch, batch.labels != LEFT_OUT)
 
 
 def run(data: str, share: int) -> Cell:
@@ -68,7 +67,7 @@ def run(data: str, share: int) -> Cell:
         [LEFT_OUT if not tag and true else tag for tag, true in zip(*both, strict=True)]
         for both in zip(told.tags, human, strict=True)
     ]
-    loop = Loop(model, told.with_tags(tags), config.training, Average(config.training.average))
+    loop = Loop(model, replace(told, tags=tags), config.training, Average(config.training.average))
     loop.start()
     for progress in loop.run():
         if progress.step % SHOWN_EVERY == 0:

@@ -2,9 +2,9 @@
 
     python -m experiments.shares
 
-Only the first third of training, which ends with the estimate. The truth comes from the human labels of the training
-sentences, which nothing but this comparison looks at. A finished cell is a JSON file in results/shares and is not run
-again.
+Only the first part of training, which ends with the estimate; the cells at hand are those of an earlier estimate, from
+hidden terms. The truth comes from the human labels of the training sentences, which nothing but this comparison looks at.
+A finished cell is a JSON file in results/shares and is not run again.
 """
 
 from __future__ import annotations

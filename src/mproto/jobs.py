@@ -113,7 +113,8 @@ def train_files(
         raise InputError("there is nothing to train on", hint="name a training file, or one that people labelled")
     documents = list(_read(source, read_format, options)) if source else []
     by_people = list(_read(labelled, read_format, options)) if labelled else []
-    if labelled and not any(document.spans or document.gold for document in by_people):
+    by_people = [d if d.gold is None else d.with_spans(d.gold, None) for d in by_people]
+    if labelled and not any(document.spans for document in by_people):
         raise labelled.error("holds no labelled entity", hint="name a file that people labelled")
     card: dict[str, Any] = {}
     if gazetteer is not None:
@@ -141,6 +142,8 @@ def train_files(
             notes=first.notes,
         )
     except DataError as error:
+        if source and labelled:  # the document says which it is in
+            raise
         raise error.at(first.path) from None
     finally:
         if board:
@@ -149,8 +152,8 @@ def train_files(
     best = [progress for progress in history if progress.best][-1]
     kept = [progress.logs["kept"] for progress in history if "kept" in progress.logs]
     last = kept[-max(1, len(kept) // 10) :]
-    by_people = [d.with_spans((), d.spans if d.gold is None else d.gold) for d in by_people]
-    learnt = [document.spans for document in documents] + [document.gold or () for document in by_people]
+    learnt = [document.spans for document in [*documents, *by_people]]
+    shown = documents or [document.with_spans((), document.spans) for document in by_people]
     return Trained(
         recognizer,
         len(learnt),
@@ -161,7 +164,7 @@ def train_files(
         best.score if config.training.selection in ("auto", "gold") else None,
         next((progress.logs["share"] for progress in history if "share" in progress.logs), None),
         sum(last) / len(last) if last else None,
-        _write_report(recognizer, output, documents or by_people, gazetteer, first.notes) if report else None,
+        _write_report(recognizer, output, shown, gazetteer, first.notes) if report else None,
     )
 
 

@@ -253,6 +253,13 @@ def _load_weights(path: Path) -> dict[str, Tensor]:
         raise InputError(f"cannot be read: {error}", path=path, hint="train or copy the model again") from None
 
 
+def _whose_labels(card: Mapping[str, Any]) -> str:
+    if "gazetteer" not in card:
+        return "."
+    people = card.get("documents labelled by people")
+    return ", from labels that a term list gave" + (", and some that people did." if people else ", not people.")
+
+
 def _model_card(recognizer: Recognizer) -> str:
     """A README for the model's folder."""
     lines = [
@@ -264,8 +271,7 @@ def _model_card(recognizer: Recognizer) -> str:
         f"# Named-entity recogniser: {', '.join(recognizer.labels)}",
         "",
         f"Trained with mproto {__version__}, method `{recognizer.config.method}`, on the encoder "
-        f"`{recognizer.model.encoder.name}`"
-        + (", from labels that a term list gave, not people." if "gazetteer" in recognizer.card else "."),
+        f"`{recognizer.model.encoder.name}`" + _whose_labels(recognizer.card),
         "",
         *(f"- {key}: {value}" for key, value in recognizer.card.items()),
         "",

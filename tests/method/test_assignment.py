@@ -72,6 +72,19 @@ def plans_by_a_loop(given: Case, beta: float | None) -> Tensor:
     return plans
 
 
+@given(st.integers(0, 10_000), st.floats(0.05, 0.95))
+@settings(max_examples=20, deadline=None)
+def test_certain_words_go_to_their_own_class_and_the_others_as_if_alone(seed: int, beta: float) -> None:
+    given = case([2, 2, 2], [30, 6, 6], seed)
+    certain = torch.rand(len(given.labels), generator=torch.Generator().manual_seed(seed)) < 0.4
+    found = assign(given.similarity, given.labels, given.class_of, PAPER, beta=beta, certain=certain)
+    assert torch.equal(given.class_of[found.target[certain]], given.labels[certain])
+    assert bool(found.keep[certain].all())
+    doubted = ~certain & (given.labels == OTHER)
+    alone = assign(given.similarity[doubted], given.labels[doubted], given.class_of, PAPER, beta=beta)
+    assert torch.equal(found.keep[doubted], alone.keep)
+
+
 def check(given: Case, beta: float | None, assignment: Assignment) -> None:
     plans = plans_by_a_loop(given, beta)
     best = plans.topk(min(2, plans.shape[1]), -1).values

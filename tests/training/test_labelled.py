@@ -12,12 +12,15 @@ from mproto import Document, Span, demo, train
 from mproto.cli import main
 from mproto.config import load_config
 from mproto.errors import DataError
-from mproto.models.base import Model
+from mproto.models.base import UNKNOWN_SHARE, Model
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
+from mproto.training import rehearsal as rehearsal_module
 from mproto.training.data import Data
+from mproto.training.held_out import HeldOut
 from mproto.training.rehearsal import Rehearsal
 from mproto.training.run import _times
+from mproto.training.terms import term
 from runs import labelled, small_config
 
 
@@ -54,9 +57,57 @@ def test_every_word_of_a_document_that_people_labelled_is_learnt_as_it_is_labell
 def test_nothing_of_what_people_labelled_is_counted_as_unlabelled(model: Model) -> None:
     distant, people = labelled(705), by_people(30)
     rehearsals = [Rehearsal(Data.of(distant, model, others), model, load_config().training) for others in ([], people)]
-    alone, beside = (rehearsal.finish(model) for rehearsal in rehearsals)
-    assert alone["coverage"] == pytest.approx(beside["coverage"], abs=0.1)
-    assert rehearsals[0]._count(model) == rehearsals[1]._count(model)
+    generator = torch.Generator().manual_seed(0)
+    model.start(rehearsals[0].full.sample(load_config().training, generator), generator)
+    (alone, size), (beside, other) = (rehearsal._look(model) for rehearsal in rehearsals)
+    assert size == other
+    assert len(alone.words) > 1000
+    assert rehearsals[0]._count(model, certain=False) == rehearsals[1]._count(model, certain=False)
+    mixed = beside.classes == 0
+    mentions = sum(
+        bool(rehearsals[1].aside[word]) and not tag
+        for words, tags in zip(rehearsals[1].full.words[:705], rehearsals[1].full.tags[:705], strict=True)
+        for word, tag in zip(words, tags, strict=True)
+    )
+    assert int(mixed.sum()) == mentions
+
+
+def test_further_windows_are_looked_at_for_their_labels(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearsal_module, "LOOKED_AT", 50)
+    data = Data.of(labelled(705), model)
+    few = Rehearsal(data, model, load_config().training)
+    looked, size = few._look(model)
+    monkeypatch.setattr(rehearsal_module, "MORE_LOOKED_AT", 0)
+    fewer, same = few._look(model)
+    assert size == same
+    assert int((looked.classes == 0).sum()) == int((fewer.classes == 0).sum()) > 0
+    assert int((looked.classes > 0).sum()) > int((fewer.classes > 0).sum())
+
+
+@pytest.mark.parametrize("method", ["mpu", "mproto"])
+def test_where_only_people_gave_labels_shares_are_guessed(method: str, tmp_path: Path) -> None:
+    """And a type that the dictionary lacks has the prior that people's labels give it."""
+    encoder = Encoder.load(str(write_roberta(tmp_path, positions=200)))
+    model = get_method(method).build(encoder, ("Chemical", "Disease"), load_config())
+    bare = [document.bare() for document in labelled(30)]
+    data = Data.of(bare, model, by_people(20))
+    assert Rehearsal(data, model, load_config().training).finish(model) == {}
+    if method == "mproto":
+        assert model.beta == pytest.approx(1 - UNKNOWN_SHARE)
+        assert model.labelled_share > 0
+    else:
+        people = [tag for tags in data.tags[30:] for tag in tags]
+        expected = [people.count(tag) / len(people) for tag in (1, 2)]
+        assert model.priors.tolist() == pytest.approx(expected)  # type: ignore[operator, union-attr]
+
+
+def test_terms_that_people_labelled_are_not_hidden() -> None:
+    documents = labelled(200)
+    hidden = HeldOut.of(documents, 0, hide=True).hidden
+    document, span = next((d, s) for d in documents for s in d.spans if term(d, s) in hidden)
+    told = HeldOut.of(documents, 0, hide=True, labelled=[document])
+    assert told.hidden < hidden
+    assert term(document, span) not in told.hidden
 
 
 def test_where_people_labelled_everything_nothing_is_estimated(model: Model) -> None:
@@ -84,7 +135,7 @@ def test_training_on_human_labels_alone_and_beside_others(method: str) -> None:
     assert train([], labelled=[*by_people(20), new], config=config).labels == ("Disease", "Chemical", "Animal")
     mixed = train(labelled(20), labelled=[new.with_spans((), new.spans)], config=config)
     assert mixed.labels[-1] == "Animal"
-    assert mixed.card["labelled by people"] == 1
+    assert mixed.card["documents labelled by people"] == 1
 
 
 def test_no_type_is_called_what_other_words_are_called() -> None:

@@ -89,7 +89,7 @@ class Shares:
 
     Attributes:
         entities: the share of the words labelled O that are entities after all.
-        doubtful: the share of them that can be told to be entities rather than not.
+        doubtful: the share of them that looks enough like entities to be left out.
         types: that of each type.
         priors: the share of all words, labelled or not, that are entities of each type.
         coverage: the share of all entity words that are labelled.

@@ -70,7 +70,7 @@ class Batch:
 
 
 def only_words(batch: Batch, keep: Tensor) -> Batch:
-    """The same input, of whose W own words only some count.
+    """The same input, of whose W own words only some count; for models that look at each word for itself.
 
     Args:
         batch: any.

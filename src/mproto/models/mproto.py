@@ -117,7 +117,7 @@ class MProtoModel(Model):
         beta = self.beta.item() if denoise else None
         evidence = every_similarity
         if denoise and settings.shared_doubt:
-            evidence = self._shared(every_similarity, every_label, every_word)
+            evidence = self._shared(every_similarity, (every_label == OTHER) & ~certain, every_word)
         everywhere = assign(evidence, every_label, class_of, self.transport, beta=beta, certain=certain)
         assignment = everywhere.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
@@ -146,11 +146,11 @@ class MProtoModel(Model):
             finish=finish,
         )
 
-    def _shared(self, similarity: Tensor, labels: Tensor, words: Tensor) -> Tensor:
-        """Similarities (N, P) in which those of O words are partly those of all mentions of the word."""
+    def _shared(self, similarity: Tensor, doubted: Tensor, words: Tensor) -> Tensor:
+        """Similarities (N, P) in which those of doubted words, (N,) bool, are partly those of all mentions of the word."""
         share = self.settings.shared_doubt
         mixed = (1 - share) * similarity + share * self.memory.recall(words, similarity)
-        return torch.where((labels == OTHER).unsqueeze(-1), mixed, similarity)
+        return torch.where(doubted.unsqueeze(-1), mixed, similarity)
 
     def _similarities(self, similarity: Tensor, target: Tensor) -> dict[str, float]:
         """How similar the kept words of each class are to their prototypes, on average; 0 for a class without any."""

@@ -57,7 +57,7 @@ class Document:
         spans: its labels, in characters. They may overlap; formats that cannot hold that say so.
         given_words: word offsets where the input was split into words already, else `None`.
         id: a name that is unique within its corpus, or empty.
-        gold: human labels kept beside distant ones, for analysis only; nothing that trains looks at them.
+        gold: human labels kept beside distant ones, for analysis; nothing learns from them unless told to.
         meta: whatever else came with the document.
     """
 

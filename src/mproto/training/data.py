@@ -47,20 +47,21 @@ class Data:
     aside: Tensor | None = None
 
     @classmethod
-    def of(cls, documents: Sequence[Document], model: Model, labelled: Sequence[Document] = ()) -> Data:
+    def of(cls, distant: Sequence[Document], model: Model, labelled: Sequence[Document] = ()) -> Data:
         """Make documents ready for a model: those with distant labels, then those that people labelled.
 
         Raises:
             DataError: spans of a document share a word.
         """
         tags = []
-        certain = [False] * len(documents) + [True] * len(labelled)
-        documents = [*documents, *labelled]
+        certain = [False] * len(distant) + [True] * len(labelled)
+        documents = [*distant, *labelled]
         for number, document in enumerate(documents, 1):
             try:
                 tags.append(model.tag_numbers(document))
             except ValueError as error:
-                name = document.id or f"document {number}"
+                own = number if number <= len(distant) else number - len(distant)
+                name = document.id or f"{'document' if own == number else 'labelled document'} {own}"
                 raise DataError(f"{name}: {error}", hint="leave one of the two out") from None
         texts = [document.word_texts for document in documents]
         numbers: dict[str, int] = {}

@@ -45,12 +45,13 @@ class HeldOut:
     hidden: frozenset[str]
 
     @classmethod
-    def of(cls, documents: Sequence[Document], seed: int, *, hide: bool) -> HeldOut:
-        """Take a tenth of the documents aside; with `hide`, hide some terms in the others."""
+    def of(cls, documents: Sequence[Document], seed: int, *, hide: bool, labelled: Sequence[Document] = ()) -> HeldOut:
+        """Take a tenth of the documents aside; with `hide`, hide some terms in the others, but none that is `labelled`."""
         places = set(random.Random(seed).sample(range(len(documents)), round(ASIDE_SHARE * len(documents))))
         training = [document for i, document in enumerate(documents) if i not in places]
         aside = [document for i, document in enumerate(documents) if i in places]
-        hidden = hide_terms(documents, seed) if hide else frozenset()
+        told = {term(document, span) for document in labelled for span in document.spans}
+        hidden = hide_terms(documents, seed) - told if hide else frozenset()
         return cls([without(document, hidden) for document in training], aside, hidden)
 
     def agreement(self, recognizer: Recognizer) -> float:

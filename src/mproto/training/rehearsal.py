@@ -51,16 +51,18 @@ class Rehearsal:
 
     def finish(self, model: Model) -> dict[str, float]:
         """Estimate what is unlabelled, tell the model, and say it; with too few labels to go by, it is told a guess."""
-        counts = self._count(model)
+        counts, by_people = self._count(model, certain=False), self._count(model, certain=True)
         if not self._share:
-            model.learn_unlabelled(shares_of(0.0, 0.0, dict.fromkeys(model.labels, 0.0), counts))
+            model.learn_unlabelled(shares_of(0.0, 0.0, dict.fromkeys(model.labels, 0.0), by_people))
             return {}
         looked, size = self._look(model)
         mixed, positive = looked.only(looked.classes == OTHER), looked.only(looked.classes != OTHER)
         if len(positive.classes) < FEWEST or not len(mixed.classes):
-            labelled = max(sum(counts[1:]), 1)
-            guess = {label: UNKNOWN_SHARE * counts[i] / labelled for i, label in enumerate(model.labels, 1)}
-            model.learn_unlabelled(shares_of(UNKNOWN_SHARE, UNKNOWN_SHARE, guess, counts))
+            known = counts[1:] if any(counts[1:]) else by_people[1:]
+            guess = {
+                label: UNKNOWN_SHARE * count / sum(known) for label, count in zip(model.labels, known, strict=True)
+            }
+            model.learn_unlabelled(shares_of(UNKNOWN_SHARE, UNKNOWN_SHARE, guess, counts, by_people))
             return {}
         odds = log_odds(looked.answers, looked.words)
         odds_mixed, odds_positive = odds[looked.classes == OTHER], odds[looked.classes != OTHER]
@@ -70,17 +72,17 @@ class Rehearsal:
         mine = torch.tensor([entities, doubtful, *types.values()], dtype=torch.float64) * (model.group.rank == 0)
         entities, doubtful, *shared = model.group.sum(mine).tolist()  # the first one's: devices may round differently
         types = dict(zip(types, shared, strict=True))
-        shares = shares_of(entities, doubtful, types, counts)
+        shares = shares_of(entities, doubtful, types, counts, by_people)
         model.learn_unlabelled(shares)
         found = {"share": entities, "doubtful": doubtful, "coverage": shares.coverage}
         return found | {f"share.{label}": share for label, share in types.items()}
 
-    def _count(self, model: Model) -> list[int]:
-        """The words of each class, O first, as the dictionary labels them, or people, if they labelled everything."""
+    def _count(self, model: Model, *, certain: bool) -> list[int]:
+        """The words of each class, O first, as people labelled them (`certain`), or the dictionary."""
         counts = [0] * (len(model.labels) + 1)
         class_of = model.class_of_tag
-        for tags, certain in zip(self.full.tags, self.full.certain, strict=True):
-            for tag in () if certain and self._share else tags:
+        for tags, by_people in zip(self.full.tags, self.full.certain, strict=True):
+            for tag in tags if by_people == certain else ():
                 counts[class_of[tag]] += 1
         return counts
 

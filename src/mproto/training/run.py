@@ -61,7 +61,7 @@ def train(
         documents: with distant spans; gold spans beside them are never looked at. There may be none, if some are labelled.
         labelled: documents that people labelled, as few or as many as there are: what has no span there is no entity. Where
             there are both spans and gold spans, the latter count.
-        dev: documents with gold spans that pick the best checkpoint. Without, nothing human is looked at.
+        dev: documents with gold spans that pick the best checkpoint. Without, no human label chooses anything.
         config: see `mproto.config`.
         output: a folder for the run: `config.toml`, `history.jsonl`, `checkpoints/` while it lasts, and the model, `best/`.
             With it, Ctrl-C and SIGTERM end the step, write a checkpoint, and raise `Interrupted`.
@@ -105,8 +105,9 @@ def train(
     if group.rank:
         torch.manual_seed(config.training.seed + group.rank)  # of dropout
     recognizer = Recognizer(model, config)
-    selection, learnt = _selection(recognizer, documents, gold, config.training)
-    recognizer.card = {"training documents": len(learnt), "labelled by people": len(labelled), **(card or {})}
+    selection, learnt = _selection(recognizer, documents, labelled, gold, config.training)
+    sizes = {"training documents": len(learnt), "documents labelled by people": len(labelled)}
+    recognizer.card = {**{name: size for name, size in sizes.items() if size}, **(card or {})}
     data = Data.of(learnt, model, labelled * _times(len(learnt), len(labelled)))
     rehearsal = Rehearsal(data, model, config.training) if model.rehearsal_share else None
     loop = Loop(model, data, config.training, selection, rehearsal, _measuring(recognizer, measures or {}))
@@ -230,7 +231,11 @@ def _check_dev(dev: Sequence[Document], labels: Sequence[str], settings: Trainin
 
 
 def _selection(
-    recognizer: Recognizer, documents: list[Document], dev: Sequence[Document] | None, settings: Training
+    recognizer: Recognizer,
+    documents: list[Document],
+    labelled: list[Document],
+    dev: Sequence[Document] | None,
+    settings: Training,
 ) -> tuple[Selection, list[Document]]:
     """How the weights are chosen, and the documents that are left to learn from."""
     name = settings.selection
@@ -239,12 +244,12 @@ def _selection(
     if name == "last":
         return Average(settings.average), documents
     if name != "gold":
-        held_out = HeldOut.of(documents, settings.seed, hide=name == "held-out")
+        held_out = HeldOut.of(documents, settings.seed, hide=name == "held-out", labelled=labelled)
         measure = held_out.score if name == "held-out" else held_out.agreement
         if not any(d.spans for d in held_out.aside) or not any(d.spans for d in held_out.training):
             raise InputError(
-                f"there are too few labelled documents to hold some out ({len(documents)})",
-                hint="choose training.selection=last",
+                f"there are too few documents with distant labels to hold some out ({len(documents)})",
+                hint="choose training.selection=last, or gold with development data",
             )
         return Best(_by_one(recognizer, measure)), held_out.training
     if dev is None:

@@ -74,7 +74,7 @@ def doubtful_share(mixed: Tensor, positive: Tensor, size: float, share: float) -
     above_mixed, above_positive = _above(mixed, positive, size)
     gain = share * above_positive - PRICE * above_mixed
     best = gain.argmax()
-    return above_mixed[best].item() if gain[best] > 0 else 0.0
+    return min(1.0, above_mixed[best].item()) if gain[best] > 0 else 0.0
 
 
 def _above(mixed: Tensor, positive: Tensor, size: float) -> tuple[Tensor, Tensor]:
@@ -104,8 +104,27 @@ def type_shares(
     return {label: entities * share / total if total else 0.0 for label, share in types.items()}
 
 
-def shares_of(entities: float, doubtful: float, types: Mapping[str, float], counts: Sequence[int]) -> Shares:
-    """The shares of the words without a label, and with the number of words of each label, O first, those of all words."""
+def shares_of(
+    entities: float,
+    doubtful: float,
+    types: Mapping[str, float],
+    counts: Sequence[int],
+    by_people: Sequence[int] = (),
+) -> Shares:
+    """The shares of the words without a label, and those of all words.
+
+    Args:
+        entities: of the words without a label, those that are entities.
+        doubtful: those that can be told to be.
+        types: those of each type.
+        counts: the number of words of each label that the dictionary gives, O first.
+        by_people: the same in documents that people labelled; all that is known of types that the dictionary lacks.
+    """
     words, labelled = sum(counts), sum(counts[1:])
-    priors = {label: (counts[number] + types[label] * counts[0]) / words for number, label in enumerate(types, 1)}
+    priors = {}
+    for number, label in enumerate(types, 1):
+        if counts[number] or not sum(by_people):
+            priors[label] = (counts[number] + types[label] * counts[0]) / words
+        else:
+            priors[label] = by_people[number] / sum(by_people)
     return Shares(entities, doubtful, types, priors, labelled / max(labelled + entities * counts[0], 1))
