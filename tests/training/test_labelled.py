@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from encoders import embedded, write_roberta
+from encoders import write_roberta
 from mproto import Document, Span, demo, train
 from mproto.cli import main
 from mproto.config import load_config
@@ -128,9 +129,9 @@ def test_few_are_read_more_often(documents: int, people: int, times: int) -> Non
 
 
 @pytest.mark.parametrize("method", ["mproto", "tagger"])
-def test_training_on_human_labels_alone_and_beside_others(method: str) -> None:
-    embedded()
-    config = small_config("training.min_steps=3", method=method)
+def test_training_on_human_labels_alone_and_beside_others(method: str, tmp_path: Path) -> None:
+    encoder = str(write_roberta(tmp_path, positions=200))
+    config = replace(small_config("training.min_steps=3", method=method), encoder=encoder)
     new = Document("Nobody had seen a quokka .", spans=[Span(18, 24, "Animal")])
     assert train([], labelled=[*by_people(20), new], config=config).labels == ("Disease", "Chemical", "Animal")
     mixed = train(labelled(20), labelled=[new.with_spans((), new.spans)], config=config)
@@ -164,8 +165,8 @@ def test_what_cannot_be_learnt_from(
 
 
 def test_a_run_on_human_labels_alone_has_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    embedded()
-    settings = [a for s in ("training.epochs=0", "training.min_steps=4") for a in ("--set", s)]
+    encoder = write_roberta(tmp_path, positions=200)
+    settings = ["--encoder", encoder, "--set", "training.epochs=0", "--set", "training.min_steps=4"]
     assert call("--labelled", demo.FOLDER / "dev.jsonl", "--output", tmp_path / "run", *settings) == 0
     assert (tmp_path / "run" / "report.html").exists()
     assert "documents with" in capsys.readouterr().out

@@ -54,8 +54,10 @@ def test_the_dictionary_scores(selection: str, tiny: str, monkeypatch: pytest.Mo
     held: list[HeldOut] = []
     original = HeldOut.of.__func__  # type: ignore[attr-defined]
 
-    def of(cls: type[HeldOut], documents: list[Document], seed: int, *, hide: bool) -> HeldOut:
-        held.append(original(cls, documents, seed, hide=hide))
+    def of(
+        cls: type[HeldOut], documents: list[Document], seed: int, *, hide: bool, labelled: list[Document]
+    ) -> HeldOut:
+        held.append(original(cls, documents, seed, hide=hide, labelled=labelled))
         return held[-1]
 
     monkeypatch.setattr(HeldOut, "of", classmethod(of))
@@ -65,7 +67,7 @@ def test_the_dictionary_scores(selection: str, tiny: str, monkeypatch: pytest.Mo
 
 def test_too_few_documents_to_hold_some_out(tiny: str) -> None:
     documents = [Document("gold", (Span(0, 4, "Metal"),))] * 3
-    with pytest.raises(InputError, match="too few labelled documents to hold some out"):
+    with pytest.raises(InputError, match="too few documents with distant labels to hold some out"):
         train(documents, config=config(tiny, 'training.selection="noisy"'))
 
 

@@ -105,7 +105,7 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(monkeypatch: pytest.MonkeyP
     scores = iter([0.1, 0.7, 0.3])
     kept: list[dict[str, torch.Tensor]] = []
 
-    def selection(recognizer: Recognizer, documents: list[Document], dev: object, settings: object) -> Any:
+    def selection(recognizer: Recognizer, documents: list[Document], *_: object) -> Any:
         def evaluate() -> float:
             kept.append(weights(recognizer))
             return next(scores)
