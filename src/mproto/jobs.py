@@ -112,8 +112,7 @@ def train_files(
     if first is None:
         raise InputError("there is nothing to train on", hint="name a training file, or one that people labelled")
     documents = list(_read(source, read_format, options)) if source else []
-    by_people = list(_read(labelled, read_format, options)) if labelled else []
-    by_people = [d if d.gold is None else d.with_spans(d.gold, None) for d in by_people]
+    by_people = [document.by_people() for document in _read(labelled, read_format, options)] if labelled else []
     if labelled and not any(document.spans for document in by_people):
         raise labelled.error("holds no labelled entity", hint="name a file that people labelled")
     card: dict[str, Any] = {}
@@ -289,4 +288,4 @@ def _read(source: Source, format: str | None, options: Options) -> Iterator[Docu
 
 def _gold(documents: Iterable[Document]) -> Iterator[Document]:
     for document in documents:
-        yield document if document.gold is None else document.with_spans(document.gold, None)
+        yield document.by_people()

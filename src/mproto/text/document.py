@@ -210,6 +210,10 @@ class Document:
         """The same document without any label."""
         return self.with_spans((), None)
 
+    def by_people(self) -> Self:
+        """The same document with its human labels for its labels; where it has none beside them, its labels are people's."""
+        return self if self.gold is None else self.with_spans(self.gold, None)
+
     def relabelled(self, spans: Iterable[tuple[int, int, str]], *, keep: bool) -> Self:
         """The same document with other spans, in words.
 

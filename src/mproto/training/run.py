@@ -81,9 +81,9 @@ def train(
     config = config or Config()
     notes = notes if notes is not None else Notes()
     documents = [document for document in documents if document.word_count]
-    labelled = [document for document in _by_people(labelled) if document.word_count]
+    labelled = [document.by_people() for document in labelled if document.word_count]
     labels = label_set([*documents, *labelled])
-    gold = None if dev is None else _by_people(dev)
+    gold = None if dev is None else [document.by_people() for document in dev]
     if gold is not None:
         _check_dev(gold, labels, config.training, notes)
     device = find_device(config.training.device)
@@ -120,11 +120,6 @@ def train(
             loop.start()
         _run(loop, recognizer, folder, interrupt, on_progress if group.rank == 0 else id)
     return recognizer
-
-
-def _by_people(documents: Iterable[Document]) -> list[Document]:
-    """Documents whose spans are people's."""
-    return [d if d.gold is None else d.with_spans(d.gold, None) for d in documents]
 
 
 def _times(documents: int, labelled: int) -> int:
