@@ -47,14 +47,16 @@ def test_explanations_name_the_nearest_prototype() -> None:
     assert names[:4] == ("O-1", "O-2", "O-3", f"{recognizer.labels[0]}-1")
     assert len(names) == len(recognizer.model.bank.class_of)  # type: ignore[arg-type, union-attr]
     text = " ".join(document.text for document in demo.documents("test")[:5])
-    found = recognizer(text, explain=True)
+    found = recognizer(text, provenance=True)
     assert found
     for entity in found:
-        assert entity["prototype"].rpartition("-")[0] == entity["entity_group"]
-        assert 0 <= entity["margin"] <= 2
+        known = entity["provenance"]
+        assert known["source"] == "model"
+        assert known["prototype"].rpartition("-")[0] == entity["entity_group"]
+        assert -2 <= known["margin"] <= 2
     assert small_model("tagger").model.prototype_names == ()
-    tagged = small_model("tagger")(text, explain=True)
-    assert all(entity["prototype"] is None for entity in tagged)
+    tagged = small_model("tagger")(text, provenance=True)
+    assert all("prototype" not in entity["provenance"] for entity in tagged)
 
 
 def test_predictions_are_those_of_the_model_word_by_word() -> None:
@@ -64,7 +66,7 @@ def test_predictions_are_those_of_the_model_word_by_word() -> None:
     recognizer, encoder = Recognizer(model, small_model().config), model.encoder
     documents = demo.documents("test")[:12]
     for document, found in zip(documents, recognizer.predict(documents), strict=True):
-        (window,) = make_windows([document.word_texts], encoder.tokenizer, encoder.window)
+        (window,) = make_windows([document.word_texts], encoder.tokens, encoder.window)
         with torch.no_grad():
             similarity = model.bank.similarity(encoder(collate([window], encoder.pad_id)))  # type: ignore[operator, union-attr]
         classes = model.bank.class_of[similarity.argmax(-1)].tolist()  # type: ignore[index, union-attr]
@@ -140,7 +142,7 @@ class TestDamage:
     def test_weights_are_cut(self, saved: Path) -> None:
         data = (saved / "model.safetensors").read_bytes()
         (saved / "model.safetensors").write_bytes(data[: len(data) // 2])
-        with pytest.raises(InputError, match=r"model.safetensors: cannot be read"):
+        with pytest.raises(InputError, match=r"model.safetensors: is not the file that was saved"):
             Recognizer.from_pretrained(saved)
 
     def test_weights_are_of_another_model(self, saved: Path) -> None:
@@ -157,7 +159,7 @@ def test_words_of_a_sentence_are_chosen_together() -> None:
     change = transitions([model.tag_numbers(document) for document in labelled()], len(model.tags))
     torch.testing.assert_close(model.change, change)
     documents = demo.documents("test")[:12]
-    windows = make_windows([d.word_texts for d in documents], model.encoder.tokenizer, model.encoder.window)
+    windows = make_windows([d.word_texts for d in documents], model.encoder.tokens, model.encoder.window)
     batch = collate(windows, model.encoder.pad_id)
     with torch.no_grad():
         answers, found = model.decide(batch).answers[0], model.predict(batch)

@@ -2,140 +2,208 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import contextmanager
+from bisect import bisect_left
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
+from typing import TYPE_CHECKING, Any
 
 from mproto.config import Config
+from mproto.encoding.plan import longest_first
+from mproto.encoding.windows import make_windows
 from mproto.errors import InputError
-from mproto.models.batch import collate, make_windows, plan
-from mproto.models.devices import find_device, has_bfloat16
-from mproto.models.encoder import Encoder
-from mproto.models.registry import get_method
-from mproto.models.weights import save_tensors
-from mproto.text.document import Document, Span
-from mproto.text.tagging import decode
+from mproto.gazetteer.options import MatchOptions
+from mproto.inference.entities import Entity, read_entities
+from mproto.inference.folder import AGAIN, BEST, WEIGHTS, check_files, model_folder, read_description, write_description
+from mproto.inference.mentions import Mentions
+from mproto.inference.provenance import provenance_of
+from mproto.inference.styles import get_style
+from mproto.inference.terms import Terms
+from mproto.inference.texts import as_documents, check_length, is_one
+from mproto.inference.thresholds import thresholds
 from mproto.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from torch import Tensor
+    from mproto.encoding.windows import Window
+    from mproto.gazetteer.entries import Gazetteer
+    from mproto.inference.styles import Style
+    from mproto.inference.tagger import Tagged, Tagger
+    from mproto.inference.terms import Combination
+    from mproto.inference.thresholds import Threshold
+    from mproto.models.base import Model
+    from mproto.text.document import Document
 
-    from mproto.models.base import Model, Prediction
-    from mproto.models.batch import Batch
+__all__ = ["BEST", "Entity", "Recognizer"]
 
-BEST = "best"
-"""The folder of the chosen model inside that of a training run."""
-AT_ONCE = 1024
-"""Documents that are sorted by length together."""
-
-
-class Entity(NamedTuple):
-    """A predicted entity.
-
-    Attributes:
-        span: where it is, and its type.
-        score: the mean of its words' scores, from 0 to 1.
-        prototype: the prototype of its type nearest to its first word, such as `Disease-2`, where the model has any.
-        margin: how much more similar that is than the nearest prototype of any other class; below 0 where the words beside it
-            decided.
-    """
-
-    span: Span
-    score: float
-    prototype: str | None = None
-    margin: float | None = None
+AT_ONCE, CHARACTERS_AT_ONCE = 1024, 1_000_000
+"""Documents that are sorted by length together, and their characters; a longer one goes alone."""
 
 
 class Recognizer:
     """Finds entities in texts.
 
     Args:
-        model: what tags words.
+        tagger: what tags words.
         config: how it was trained.
         card: what else the model card says.
+        mentions: that it learnt from, to compare new ones with.
+
+    Attributes:
+        terms: a gazetteer beside the model (`with_gazetteer`), if any.
     """
 
-    def __init__(self, model: Model, config: Config, card: Mapping[str, Any] | None = None) -> None:
-        self.model = model
+    def __init__(
+        self,
+        tagger: Tagger,
+        config: Config,
+        card: Mapping[str, Any] | None = None,
+        mentions: Mentions | None = None,
+    ) -> None:
+        self.tagger = tagger
         self.config = config
         self.card = dict(card or {})
-
-    def to(self, device: str) -> Recognizer:
-        """Move it to a device: `auto`, `cpu`, `cuda` or `cuda:N`."""
-        found = find_device(device)
-        self.model.to(found)
-        self.model.encoder.mixed = has_bfloat16(found)
-        return self
+        self.mentions = mentions
+        self.terms: Terms | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The entity types."""
-        return self.model.labels
+        return tuple(self.tagger.labels)
+
+    @property
+    def model(self) -> Model:
+        """The network, as torch has it.
+
+        Raises:
+            InputError: it is an exported one.
+        """
+        from mproto.models.base import Model
+
+        if not isinstance(self.tagger, Model):
+            raise InputError("an exported model only finds entities", hint="use the model that it was exported from")
+        return self.tagger
+
+    def to(self, device: str) -> Recognizer:
+        """Move it to a device: `auto`, `cpu`, `cuda` or `cuda:N`. Exported models stay where they are."""
+        if hasattr(self.tagger, "encoder"):
+            from mproto.models.devices import find_device, has_bfloat16
+
+            found = find_device(device)
+            self.model.to(found)
+            self.model.encoder.mixed = has_bfloat16(found)
+        elif device not in ("auto", "cpu"):
+            raise InputError(f"an exported model runs on the CPU, not on {device!r}", hint="leave the device out")
+        return self
+
+    def with_gazetteer(
+        self, gazetteer: Gazetteer, combination: Combination = "off", options: MatchOptions = MatchOptions()
+    ) -> Recognizer:
+        """The same recogniser with a gazetteer beside it.
+
+        Args:
+            gazetteer: its terms tell where an entity is known from, if provenance is asked for.
+            combination: `union` also finds terms where the model finds nothing; with `prefer-gazetteer` they count where the
+                two differ; `off` finds no more than the model.
+            options: how to match.
+        """
+        other = copy(self)
+        other.terms = Terms(gazetteer, combination, options)
+        return other
 
     def __call__(
-        self, texts: str | Sequence[str], *, explain: bool = False
-    ) -> list[dict[str, Any]] | list[list[dict[str, Any]]]:
-        """The entities of a text, or of each of several, as a Hugging Face pipeline gives them.
+        self,
+        texts: Any,
+        *,
+        is_split_into_words: bool = False,
+        threshold: Threshold = None,
+        style: Style = "hf",
+        provenance: bool = False,
+        batch_size: int = 32,
+    ) -> Any:
+        """The entities of a text, of each of several, or of each of a stream.
 
-        Each is `{"entity_group", "score", "word", "start", "end"}`, with `text[start:end] == word`; with `explain`, also
-        `prototype` and `margin`.
+        With the style of Hugging Face pipelines, each is `{"entity_group", "score", "word", "start", "end"}`, and
+        `text[start:end] == word`.
+
+        Args:
+            texts: a text; or a list of texts, for a list; or any other iterable of them, for a generator that reads no
+                further ahead than a thousand texts.
+            is_split_into_words: a text is a list of words. Offsets are those in the words joined by blanks, and each entity
+                also has the numbers of its words, `word_start` and `word_end`.
+            threshold: the least score of an entity, for all types or for each.
+            style: `hf`, `spacy` (what displaCy takes) or `gliner`.
+            provenance: whether each entity is to say where it is known from: a term of the gazetteer, or the model's
+                prototype and the training mentions that it is like.
+            batch_size: windows that are read at once.
+
+        Raises:
+            InputError: something there is no text, or too long, or the call is wrong.
         """
-        documents = [Document(text) for text in ([texts] if isinstance(texts, str) else texts)]
-        found = [
-            [_as_dict(document, entity, explain=explain) for entity in entities]
-            for document, entities in zip(documents, self.entities(documents), strict=True)
-        ]
-        return found[0] if isinstance(texts, str) else found
+        write, least = get_style(style), thresholds(threshold, self.labels)
+        one = is_one(texts, split=is_split_into_words)
+        if not one and isinstance(texts, str | bytes | None):
+            hint = "give a list of words" if isinstance(texts, str) else "give a string, or several"
+            raise InputError(f"{texts!r:.40} is no text" + " of words" * is_split_into_words, hint=hint)
+        documents = as_documents([texts] if one else texts, split=is_split_into_words)
+
+        def written() -> Iterator[Any]:
+            for block in _blocks(documents):
+                found = self.entities(block, batch_size=batch_size, features=provenance)
+                for document, entities in zip(block, found, strict=True):
+                    kept = [entity for entity in entities if entity.score >= least.get(entity.span.label, 0)]
+                    extras = [{} for _ in kept] if not is_split_into_words else _word_numbers(document, kept)
+                    if provenance:
+                        for extra, known in zip(extras, self._provenance(document, kept), strict=True):
+                            extra["provenance"] = known
+                    yield write(document, kept, extras)
+
+        if one:
+            return next(written())
+        return list(written()) if isinstance(texts, list | tuple) else written()
 
     def predict(self, documents: Iterable[Document], *, batch_size: int = 32) -> Iterator[Document]:
         """The documents with predicted spans instead of their own; `meta["scores"]` holds the scores, in the same order."""
-        for block in _blocks(documents, AT_ONCE):
+        for block in _blocks(documents):
             for document, entities in zip(block, self.entities(block, batch_size=batch_size), strict=True):
                 labelled = document.with_spans([entity.span for entity in entities], document.gold)
                 scores = [round(entity.score, 4) for entity in entities]
                 yield labelled.with_meta({**document.meta, "scores": scores})
 
-    def entities(self, documents: Sequence[Document], *, batch_size: int = 32) -> list[list[Entity]]:
-        """The entities of each document, in order."""
-        return self.read(documents, self.predictions(documents, batch_size=batch_size))
-
-    def read(
-        self, documents: Sequence[Document], predictions: Iterable[tuple[Batch, Prediction]]
+    def entities(
+        self, documents: Sequence[Document], *, batch_size: int = 32, features: bool = False
     ) -> list[list[Entity]]:
-        """The entities that predictions of the documents' words amount to."""
-        found = [_Words(document.word_count) for document in documents]
-        for batch, prediction in predictions:
-            for window, rows in batch.own_words:
-                found[window.document].fill(window.start, [c if c is None else c[rows].tolist() for c in prediction])
-        names = self.model.prototype_names
-        return [self._read(document, words, names) for document, words in zip(documents, found, strict=True)]
+        """The entities of each document, in order.
 
-    def predictions(self, documents: Sequence[Document], *, batch_size: int = 32) -> Iterator[tuple[Batch, Prediction]]:
-        """What the model says of the documents' words, batch by batch, the longest texts first."""
-        encoder = self.model.encoder
-        windows = make_windows([document.word_texts for document in documents], encoder.tokenizer, encoder.window)
-        budget = batch_size * encoder.window
-        batches = plan([len(w.input_ids) for w in windows], batch_size=batch_size, token_budget=budget)
-        with inference(self.model):
-            for batch in (collate([windows[i] for i in indices], encoder.pad_id) for indices in batches):
-                yield batch, self.model.predict(batch.to(self.model.device))
+        Args:
+            documents: any.
+            batch_size: windows that are read at once.
+            features: whether each is to have that of its first word.
+        """
+        tagged = self.tagged(documents, batch_size=batch_size, features=features)
+        found = read_entities(documents, tagged, self.tagger.tags, self.tagger.prototype_names)
+        if self.terms is None or self.terms.combination == "off":
+            return found
+        terms = self.terms
+        return [terms.combine(own, terms.find(document)) for document, own in zip(documents, found, strict=True)]
 
-    def _read(self, document: Document, words: _Words, names: Sequence[str]) -> list[Entity]:
-        spans = decode([self.model.tags[number] for number in words.tags]).spans
-        starts, ends = document.edges
-        entities = []
-        for start, end, label in spans:
-            score = sum(words.scores[start:end]) / (end - start)
-            nearest = (names[words.prototypes[start]], words.margins[start]) if names else (None, None)
-            entities.append(Entity(Span(starts[start], ends[end - 1], label), score, *nearest))
-        return entities
+    def tagged(
+        self, documents: Sequence[Document], *, batch_size: int = 32, features: bool = False
+    ) -> Iterator[tuple[list[Window], Tagged]]:
+        """What the model says of the documents' words, some windows at a time, the longest first."""
+        for document in documents:
+            check_length(document)
+        tagger = self.tagger
+        windows = make_windows([document.word_texts for document in documents], tagger.tokens, tagger.window)
+        lengths = [len(window.input_ids) for window in windows]
+        budget = batch_size * tagger.window
+        for places in longest_first(range(len(windows)), lengths, batch_size=batch_size, token_budget=budget):
+            batch = [windows[place] for place in places]
+            yield batch, tagger.tag(batch, features=features)
+
+    def _provenance(self, document: Document, entities: Sequence[Entity]) -> list[dict[str, Any]]:
+        known = {} if self.terms is None else {term.span: term.entry for term in self.terms.find(document)}
+        return [provenance_of(entity, known.get(entity.span), self.mentions) for entity in entities]
 
     def save_pretrained(self, folder: Path | str) -> None:
         """Write the model as a folder: `config.json`, `model.safetensors`, the tokenizer's files, and a model card.
@@ -143,17 +211,15 @@ class Recognizer:
         Raises:
             OSError: it cannot be written.
         """
+        from mproto.models.storage import save_model
+
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        description = {
-            "mproto_version": __version__,
-            "labels": list(self.labels),
-            "encoder": {"name": self.model.encoder.name, "config": self.model.encoder.save_files(folder)},
-            "settings": self.config.as_dict(),
-            "card": self.card,
-        }
-        (folder / "config.json").write_text(json.dumps(description, ensure_ascii=False, indent=2) + "\n", "utf-8")
-        save_tensors(self.model.state_dict(), folder / "model.safetensors")
+        parts = save_model(self.model, folder)
+        if self.mentions is not None:
+            self.mentions.save(folder)
+        about = {"mproto_version": __version__, **parts, "settings": self.config.as_dict(), "card": self.card}
+        write_description(folder, about, checked=(WEIGHTS,))
         (folder / "README.md").write_text(_model_card(self), "utf-8")
 
     @classmethod
@@ -163,94 +229,39 @@ class Recognizer:
         Raises:
             InputError: it is not there, not whole, or not a model.
         """
-        folder = Path(folder)
-        if (folder / BEST / "config.json").is_file():
-            folder = folder / BEST
-        description = _read_description(folder)
+        folder = model_folder(Path(folder))
+        description = read_description(folder)
         try:
             config = Config().with_values({"shapes": False, **description["settings"]})  # older models had none
-            parts = description["encoder"]
-            encoder = Encoder.from_files(parts["config"], folder, parts["name"], shapes=config.shapes)
-            model = get_method(config.method).build(encoder, description["labels"], config)
-            weights = _load_weights(folder / "model.safetensors")
-            if weights.keys() != model.state_dict().keys():
-                raise ValueError(f"its weights are not those of the method {config.method}, which config.json names")
-            model.load_state_dict(weights)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise InputError(f"is not a whole model: {error}", path=folder, hint="train or copy it again") from None
-        return cls(model.eval(), config, description.get("card"))
+        except (KeyError, TypeError) as error:
+            raise InputError(f"is not a whole model: {error}", path=folder, hint=AGAIN) from None
+        check_files(folder, description)
+        from mproto.models.storage import load_model
+
+        return cls(load_model(folder, description, config), config, description.get("card"), Mentions.load(folder))
 
 
-class _Words:
-    """What was predicted for each word of a document."""
-
-    def __init__(self, count: int) -> None:
-        self.tags = [0] * count
-        self.scores = [0.0] * count
-        self.prototypes: list[int] = []
-        self.margins: list[float] = []
-
-    def fill(self, start: int, columns: Sequence[list[Any] | None]) -> None:
-        tags, scores, prototypes, margins = columns
-        assert tags is not None
-        assert scores is not None
-        place = slice(start, start + len(tags))
-        self.tags[place], self.scores[place] = tags, scores
-        if prototypes is not None and margins is not None:
-            self.prototypes = self.prototypes or [0] * len(self.tags)
-            self.margins = self.margins or [0.0] * len(self.tags)
-            self.prototypes[place], self.margins[place] = prototypes, margins
+def _word_numbers(document: Document, entities: Sequence[Entity]) -> list[dict[str, Any]]:
+    """The first word of each entity, and the one behind its last."""
+    starts, ends = document.edges
+    return [
+        {"word_start": bisect_left(starts, e.span.start), "word_end": bisect_left(ends, e.span.end) + 1}
+        for e in entities
+    ]
 
 
-@contextmanager
-def inference(model: Model) -> Iterator[None]:
-    """Evaluation mode for a while; training goes on as before."""
-    training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            yield
-    finally:
-        model.train(training)
-
-
-def _as_dict(document: Document, entity: Entity, *, explain: bool) -> dict[str, Any]:
-    start, end, label = entity.span
-    found = {"entity_group": label, "score": entity.score, "word": document.text[start:end], "start": start, "end": end}
-    return {**found, "prototype": entity.prototype, "margin": entity.margin} if explain else found
-
-
-def _blocks(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:
+def _blocks(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Documents that are read together: many short ones, few long ones."""
     block: list[Document] = []
+    size = 0
     for document in documents:
-        block.append(document)
-        if len(block) == size:
+        if block and (len(block) == AT_ONCE or size + len(document.text) > CHARACTERS_AT_ONCE):
             yield block
-            block = []
+            block, size = [], 0
+        block.append(document)
+        size += len(document.text)
     if block:
         yield block
-
-
-def _read_description(folder: Path) -> dict[str, Any]:
-    path = folder / "config.json"
-    try:
-        description = json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(
-            f"holds no model: config.json cannot be read ({error.strerror})", path=folder, hint="check the path"
-        ) from None
-    except ValueError as error:
-        raise InputError(f"is not JSON: {error}", path=path, hint="train or copy the model again") from None
-    if not isinstance(description, dict) or "mproto_version" not in description:
-        raise InputError("is not a model of mproto", path=folder, hint="name a folder that mproto train wrote")
-    return description
-
-
-def _load_weights(path: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"cannot be read: {error}", path=path, hint="train or copy the model again") from None
 
 
 def _whose_labels(card: Mapping[str, Any]) -> str:

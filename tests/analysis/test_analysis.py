@@ -47,7 +47,7 @@ class TestWords:
         place = expected.index((7, 0))
         encoder, texts = small_model().model.encoder, words.documents[7].word_texts
         with torch.no_grad():
-            features = encoder(collate(make_windows([texts], encoder.tokenizer, encoder.window), encoder.pad_id))
+            features = encoder(collate(make_windows([texts], encoder.tokens, encoder.window), encoder.pad_id))
         torch.testing.assert_close(words.features[place : place + len(texts)], features, atol=1e-5, rtol=1e-4)
 
     def test_classes_are_those_of_the_spans(self) -> None:

@@ -32,7 +32,7 @@ class TestWindows:
     def test_every_word_is_own_once_and_no_input_is_too_long(
         self, sentences: list[list[str]], window: int, context: int
     ) -> None:
-        windows = make_windows(sentences, embedded().tokenizer, window, context)
+        windows = make_windows(sentences, embedded().tokens, window, context)
         own = Counter((w.document, w.start + i) for w in windows for i in range(len(w.firsts)))
         assert own == Counter((d, i) for d, words in enumerate(sentences) for i in range(len(words)))
         for w in windows:
@@ -47,7 +47,7 @@ class TestWindows:
     @given(sentences=SENTENCES, window=WINDOWS, context=st.integers(0, 20))
     def test_firsts_point_at_first_sub_words(self, sentences: list[list[str]], window: int, context: int) -> None:
         tokenizer = embedded().tokenizer
-        for w in make_windows(sentences, tokenizer, window, context):
+        for w in make_windows(sentences, embedded().tokens, window, context):
             for i, position in enumerate(w.firsts):
                 word = sentences[w.document][w.start + i].replace("\ud800", "\ufffd")
                 ids = tokenizer([[word]], is_split_into_words=True, add_special_tokens=False)["input_ids"][0]
@@ -55,12 +55,11 @@ class TestWindows:
 
     @given(words=st.lists(WORDS, min_size=1, max_size=300), window=st.integers(12, 40), context=st.integers(0, 20))
     def test_context_is_what_stands_beside(self, words: list[str], window: int, context: int) -> None:
-        tokenizer = embedded().tokenizer
-        whole = make_windows([words], tokenizer, 10**6)[0]
+        whole = make_windows([words], embedded().tokens, 10**6)[0]
         longest = window - 2
         edges = [*whole.firsts, len(whole.input_ids) - 1]
         parts = [whole.input_ids[a:b][:longest] for a, b in pairwise(edges)]
-        for w in make_windows([words], tokenizer, window, context):
+        for w in make_windows([words], embedded().tokens, window, context):
             stop = w.start + len(w.firsts)
             own_end = w.firsts[-1] + len(parts[stop - 1])
             left, right = w.input_ids[1 : w.firsts[0]], w.input_ids[own_end:-1]
@@ -73,39 +72,39 @@ class TestWindows:
             assert right == after[: len(right)]
 
     def test_split_texts_have_context_on_both_sides(self) -> None:
-        first, middle, *_, last = make_windows([["a"] * 100], embedded().tokenizer, 34, context=8)
+        first, middle, *_, last = make_windows([["a"] * 100], embedded().tokens, 34, context=8)
         shown = [(w.firsts[0] - 1, len(w.input_ids) - 2 - w.firsts[-1]) for w in (first, middle, last)]
         assert shown == [(0, 8), (8, 8), (8, 0)]
 
     def test_long_text(self) -> None:
         words = [f"word{i % 977}" for i in range(20_000)]
-        windows = make_windows([words], embedded().tokenizer, embedded().window)
+        windows = make_windows([words], embedded().tokens, embedded().window)
         assert sum(len(w.firsts) for w in windows) == 20_000
         plain = embedded().tokenizer([words], is_split_into_words=True, add_special_tokens=False, verbose=False)
-        parts = make_windows([words], embedded().tokenizer, embedded().window, context=0)
+        parts = make_windows([words], embedded().tokens, embedded().window, context=0)
         assert [id for w in parts for id in w.input_ids[1:-1]] == plain["input_ids"][0]
         batch = collate(windows[:1] + windows[-1:], embedded().pad_id)
         assert features(embedded(), batch).isfinite().all()
 
     def test_words_without_sub_words_are_unknown(self) -> None:
-        (window,) = make_windows([["\x00", "aspirin", "\u200b"]], embedded().tokenizer, 512)
+        (window,) = make_windows([["\x00", "aspirin", "\u200b"]], embedded().tokens, 512)
         assert len(window.firsts) == 3
         unknown = embedded().tokenizer.unk_token_id
         assert [window.input_ids[i] == unknown for i in window.firsts] == [True, False, True]
 
     def test_no_sentence_no_window(self) -> None:
-        assert make_windows([], embedded().tokenizer, 512) == []
-        assert make_windows([[], []], embedded().tokenizer, 512) == []
+        assert make_windows([], embedded().tokens, 512) == []
+        assert make_windows([[], []], embedded().tokens, 512) == []
 
     def test_no_room(self) -> None:
         with pytest.raises(ValueError, match="a window of 2 sub-words"):
-            make_windows([["a"]], embedded().tokenizer, 2)
+            make_windows([["a"]], embedded().tokens, 2)
 
     def test_words_of_byte_level_tokenizers_have_a_space_before_them(
         self, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         encoder = Encoder.load(str(write_roberta(tmp_path_factory.mktemp("roberta"))))
-        (window,) = make_windows([["hello", "world"]], encoder.tokenizer, encoder.window)
+        (window,) = make_windows([["hello", "world"]], encoder.tokens, encoder.window)
         assert encoder.tokenizer.convert_ids_to_tokens(window.input_ids) == ["<s>", "Ġhello", "Ġworld", "</s>"]
 
 
@@ -113,14 +112,14 @@ class TestCollate:
     @settings(max_examples=8)
     @given(sentences=st.lists(st.lists(WORDS, min_size=1, max_size=20), min_size=1, max_size=6))
     def test_batched_features_equal_unbatched_ones(self, sentences: list[list[str]]) -> None:
-        windows = make_windows(sentences, embedded().tokenizer, 64)
+        windows = make_windows(sentences, embedded().tokens, 64)
         together = features(embedded(), collate(windows, embedded().pad_id))
         alone = torch.cat([features(embedded(), collate([w], embedded().pad_id)) for w in windows])
         assert together.shape == (sum(map(len, sentences)), embedded().hidden_size)
         torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-4)
 
     def test_shapes_filling_and_labels(self) -> None:
-        windows = make_windows([["a"] * 30, ["b", "c"]], embedded().tokenizer, 22, context=0)
+        windows = make_windows([["a"] * 30, ["b", "c"]], embedded().tokens, 22, context=0)
         batch = collate(windows, 7, [list(range(30)), [50, 51]])
         assert [len(w.firsts) for w in batch.windows] == [20, 10, 2]
         assert batch.input_ids.shape == batch.attention_mask.shape == (3, 22)
@@ -134,17 +133,17 @@ class TestCollate:
         assert collate(windows, 7).labels is None
 
     def test_labels_follow_the_windows_not_their_order(self) -> None:
-        windows = make_windows([["a"], ["b", "c"]], embedded().tokenizer, 22)
+        windows = make_windows([["a"], ["b", "c"]], embedded().tokens, 22)
         labels = collate(windows[::-1], 0, [[1], [2, 3]]).labels
         assert labels is not None
         assert labels.tolist() == [2, 3, 1]
 
     def test_too_few_labels(self) -> None:
         with pytest.raises(ValueError, match="document 0 has more words than its 1 labels"):
-            collate(make_windows([["a", "b"]], embedded().tokenizer, 22), 0, [[1]])
+            collate(make_windows([["a", "b"]], embedded().tokens, 22), 0, [[1]])
 
     def test_to_moves_every_tensor(self) -> None:
-        batch = collate(make_windows([["a"]], embedded().tokenizer, 22), 0, [[1]]).to("meta")
+        batch = collate(make_windows([["a"]], embedded().tokens, 22), 0, [[1]]).to("meta")
         assert batch.labels is not None
         tensors = (batch.input_ids, batch.attention_mask, batch.rows, batch.columns, batch.labels)
         assert {t.device.type for t in tensors} == {"meta"}

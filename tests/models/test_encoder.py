@@ -25,7 +25,7 @@ WORDS = st.sampled_from(["Selegiline-induced", "postural", "hypotension", ",", "
 
 
 def features(encoder: Encoder, sentences: list[list[str]]) -> torch.Tensor:
-    windows = make_windows(sentences, encoder.tokenizer, encoder.window)
+    windows = make_windows(sentences, encoder.tokens, encoder.window)
     with torch.inference_mode():
         return encoder(collate(windows, encoder.pad_id))
 

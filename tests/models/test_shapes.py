@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from encoders import embedded, write_roberta
 from mproto import Recognizer
+from mproto.encoding.shapes import Shape, keeps_case, shape_of
 from mproto.models.batch import collate, make_windows
 from mproto.models.encoder import Encoder
-from mproto.models.shapes import Shape, keeps_case, shape_of
 from runs import small_model
 
 
@@ -46,17 +46,17 @@ def test_every_text_has_a_shape(word: str) -> None:
 
 
 def test_only_encoders_that_throw_case_away_are_told(tmp_path: Path) -> None:
-    assert not keeps_case(embedded().tokenizer)
+    assert not keeps_case(embedded().tokens)
     assert embedded().shapes is not None
     roberta = Encoder.load(str(write_roberta(tmp_path)))
-    assert keeps_case(roberta.tokenizer)
+    assert keeps_case(roberta.tokens)
     assert roberta.shapes is None
     assert Encoder.load(shapes=False).shapes is None
 
 
 def test_shapes_of_sub_words_and_filling() -> None:
     words = [["Selegiline", "helps", "2", "NSAID"], ["("]]
-    batch = collate(make_windows(words, embedded().tokenizer, 64), embedded().pad_id)
+    batch = collate(make_windows(words, embedded().tokens, 64), embedded().pad_id)
     pieces = [len(embedded().tokenizer(word, add_special_tokens=False).input_ids) for word in words[0]]
     shapes = [Shape.CAPITALISED, Shape.LOWER, Shape.DIGITS, Shape.CAPITALS]
     inside = [shape for shape, count in zip(shapes, pieces, strict=True) for _ in range(count)]
@@ -68,7 +68,7 @@ def test_shapes_of_sub_words_and_filling() -> None:
 def test_a_trained_encoder_tells_apple_from_apple(tmp_path: Path) -> None:
     def feature(encoder: Encoder, word: str) -> torch.Tensor:
         with torch.no_grad():
-            return encoder(collate(make_windows([[word]], encoder.tokenizer, 64), encoder.pad_id))
+            return encoder(collate(make_windows([[word]], encoder.tokens, 64), encoder.pad_id))
 
     fresh, trained = embedded(), small_model()
     assert torch.equal(feature(fresh, "Apple"), feature(fresh, "apple"))

@@ -32,7 +32,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
 
 
 def batch_of(encoder: Encoder, sentences: list[list[str]], labels: list[list[int]] | None = None) -> Batch:
-    return collate(make_windows(sentences, encoder.tokenizer, encoder.window), encoder.pad_id, labels)
+    return collate(make_windows(sentences, encoder.tokens, encoder.window), encoder.pad_id, labels)
 
 
 def build(name: str, encoder: Encoder, *settings: str) -> object:
@@ -147,7 +147,7 @@ def test_entities_across_the_edge_of_a_window_are_one(encoder: Encoder) -> None:
     """A model that takes all words for one entity, on a text of several windows."""
     model = build("autoner", encoder)
     assert isinstance(model, AutoNERModel)
-    windows = make_windows([["hello", "world"] * 15, ["text"]], encoder.tokenizer, 12)
+    windows = make_windows([["hello", "world"] * 15, ["text"]], encoder.tokens, 12)
     assert len(windows) > 4
     with torch.no_grad():
         for scorer in (model.gaps, model.types):

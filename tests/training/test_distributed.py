@@ -153,7 +153,7 @@ def test_mixed_precision_leaves_features_in_float32(tmp_path: Path) -> None:
     from mproto.models.batch import collate, make_windows
 
     encoder = Encoder.load(str(write_roberta(tmp_path)))
-    batch = collate(make_windows([("hello", "world")], encoder.tokenizer, encoder.window), encoder.pad_id)
+    batch = collate(make_windows([("hello", "world")], encoder.tokens, encoder.window), encoder.pad_id)
     exact = encoder(batch)
     encoder.mixed = True
     mixed = encoder(batch)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from mproto.inference.entities import read_entities
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from torch import Tensor
 
-    from mproto.models.base import Model, Prediction
-    from mproto.models.batch import Batch
     from mproto.recognizer import Entity, Recognizer
     from mproto.text.document import Document, WordSpan
 
@@ -79,54 +79,24 @@ def sample(documents: Sequence[Document], most_words: int, seed: int = 0) -> lis
 def look(recognizer: Recognizer, documents: Sequence[Document], *, batch_size: int = 32) -> Words:
     """Read documents with a model, once. There must be a word in them."""
     model = recognizer.model
-    columns = _Columns(model)
-    hook = model.encoder.register_forward_hook(columns.keep_features)
-    try:
-        entities = recognizer.read(documents, columns.watch(recognizer.predictions(documents, batch_size=batch_size)))
-    finally:
-        hook.remove()
-    places, predicted, scores, features = columns.joined()
+    tagged = list(recognizer.tagged(documents, batch_size=batch_size, features=True))
+    windows = [window for own, _ in tagged for window in own]
+    places = torch.tensor([(w.document, w.start + i) for w in windows for i in range(len(w.firsts))])
     order = torch.argsort(places[:, 0] * (int(places[:, 1].max()) + 1) + places[:, 1])
-    numbers = {label: number for number, label in enumerate(model.labels, 1)}
-    labels = [number for d in documents for number in _classes(d.word_spans, d.word_count, numbers)]
-    gold = [number for d in documents for number in _classes(d.gold_word_spans, d.word_count, numbers)]
     document, index = places[order].unbind(-1)
+    class_of_tag = torch.tensor(model.class_of_tag)
+    numbers = {label: number for number, label in enumerate(model.labels, 1)}
     return Words(
-        documents,
-        entities,
-        document,
-        index,
-        torch.tensor(labels),
-        torch.tensor(gold),
-        predicted[order],
-        scores[order],
-        features[order],
+        documents=documents,
+        entities=read_entities(documents, tagged, model.tags, model.prototype_names),
+        document=document,
+        index=index,
+        labels=torch.tensor([n for d in documents for n in _classes(d.word_spans, d.word_count, numbers)]),
+        gold=torch.tensor([n for d in documents for n in _classes(d.gold_word_spans, d.word_count, numbers)]),
+        predicted=class_of_tag[torch.tensor([tag for _, said in tagged for tag in said.tags])[order]],
+        scores=torch.tensor([score for _, said in tagged for score in said.scores])[order],
+        features=torch.cat([torch.from_numpy(said.features) for _, said in tagged])[order],
     )
-
-
-class _Columns:
-    """What is kept of every batch while a model reads."""
-
-    def __init__(self, model: Model) -> None:
-        self._class_of_tag = torch.tensor(model.class_of_tag)
-        self._features: list[Tensor] = []
-        self._rows: list[tuple[Tensor, Tensor, Tensor]] = []
-
-    def keep_features(self, _encoder: object, _inputs: object, output: Tensor) -> None:
-        self._features.append(output.cpu())
-
-    def watch(self, predictions: Iterator[tuple[Batch, Prediction]]) -> Iterator[tuple[Batch, Prediction]]:
-        for batch, prediction in predictions:
-            places = [
-                (window.document, window.start + i) for window in batch.windows for i in range(len(window.firsts))
-            ]
-            classes = self._class_of_tag[prediction.tags.cpu()]
-            self._rows.append((torch.tensor(places), classes, prediction.scores.cpu()))
-            yield batch, prediction
-
-    def joined(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        places, classes, scores = (torch.cat(column) for column in zip(*self._rows, strict=True))
-        return places, classes, scores, torch.cat(self._features)
 
 
 def _classes(spans: Iterable[WordSpan] | None, count: int, numbers: dict[str, int]) -> list[int]:

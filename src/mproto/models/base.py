@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import torch
 from torch import nn
 
+from mproto.inference.tagger import Tagged
+from mproto.models.batch import collate
 from mproto.models.group import ALONE, Group
 from mproto.text.tagging import OUTSIDE, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    import torch
     from torch import Tensor
 
     from mproto.config import Config
+    from mproto.encoding.tokens import Tokens
+    from mproto.encoding.windows import Window
     from mproto.models.batch import Batch
     from mproto.models.encoder import Encoder
     from mproto.text.document import Document
@@ -197,6 +202,39 @@ class Model(nn.Module, ABC):
         """Tags of the batch's words. Changes nothing."""
 
     @property
+    def tokens(self) -> Tokens:
+        """From words to sub-words."""
+        return self.encoder.tokens
+
+    @property
+    def window(self) -> int:
+        """The most sub-words of an input."""
+        return self.encoder.window
+
+    def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
+        """`predict` for whoever knows no tensors, in evaluation mode; training goes on as before.
+
+        Args:
+            windows: at least one.
+            features: whether those of the words are wanted, too.
+        """
+        kept: list[Tensor] = []
+        hook = self.encoder.register_forward_hook(lambda *call: kept.append(call[-1])) if features else None
+        try:
+            with inference(self):
+                found = self.predict(collate(windows, self.encoder.pad_id).to(self.device))
+        finally:
+            if hook:
+                hook.remove()
+        return Tagged(
+            found.tags.tolist(),
+            found.scores.tolist(),
+            None if found.prototype is None else found.prototype.tolist(),
+            None if found.margin is None else found.margin.tolist(),
+            kept[0].cpu().numpy() if kept else None,
+        )
+
+    @property
     def prototype_names(self) -> tuple[str, ...]:
         """What each prototype is called, where the model has any."""
         return ()
@@ -209,3 +247,17 @@ class Model(nn.Module, ABC):
         """
         numbers = {tag: number for number, tag in enumerate(self.tags)}
         return [numbers[tag] for tag in encode(document.word_spans, document.word_count, self.scheme)]
+
+
+@contextmanager
+def inference(model: Model) -> Iterator[None]:
+    """Evaluation mode for a while; training goes on as before."""
+    training = model.training
+    if training:
+        model.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        if training:
+            model.train()

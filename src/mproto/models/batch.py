@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from mproto.models.shapes import Shape
-from mproto.models.windows import Window, make_windows
+from mproto.encoding.plan import longest_first
+from mproto.encoding.shapes import Shape
+from mproto.encoding.windows import Window, make_windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -149,29 +150,16 @@ def plan(
         token_budget: most sub-words of a batch, filling included.
         generator: of the random order.
     """
-    if batch_size < 1 or token_budget < 1:
-        raise ValueError(f"batch_size {batch_size} and token_budget {token_budget} must be at least 1")
     if generator is None:
-        return _fill(range(len(lengths)), lengths, batch_size, token_budget)
+        return longest_first(range(len(lengths)), lengths, batch_size=batch_size, token_budget=token_budget)
     order = torch.randperm(len(lengths), generator=generator).tolist()
-    pools = max(1, len(order) // (POOL * batch_size))  # the last takes the rest, so that none is small and uneven
+    pools = max(
+        1, len(order) // (POOL * max(batch_size, 1))
+    )  # the last takes the rest, so that none is small and uneven
     edges = [pool * POOL * batch_size for pool in range(pools)] + [len(order)]
     batches = [
         batch
         for start, stop in pairwise(edges)
-        for batch in _fill(order[start:stop], lengths, batch_size, token_budget)
+        for batch in longest_first(order[start:stop], lengths, batch_size=batch_size, token_budget=token_budget)
     ]
     return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
-
-
-def _fill(indices: Sequence[int], lengths: Sequence[int], batch_size: int, token_budget: int) -> list[list[int]]:
-    """Batches in order of falling length: the first of each is its longest."""
-    batches: list[list[int]] = []
-    for index in sorted(indices, key=lambda index: -lengths[index]):
-        if batches:
-            size = len(batches[-1]) + 1
-            if size <= batch_size and size * lengths[batches[-1][0]] <= token_budget:
-                batches[-1].append(index)
-                continue
-        batches.append([index])
-    return batches

@@ -1,7 +1,7 @@
 """The encoder: any Hugging Face encoder with a fast tokenizer, from words to one feature each.
 
 encoder = Encoder.load(EMBEDDED)
-windows = make_windows(sentences, encoder.tokenizer, encoder.window)
+windows = make_windows(sentences, encoder.tokens, encoder.window)
 features = encoder(collate(windows, encoder.pad_id))            # (W, d)
 
 where W is the number of words and d the size of a feature.
@@ -15,9 +15,10 @@ import torch
 from torch import nn
 from transformers import AutoConfig
 
+from mproto.encoding.shapes import Shape, keeps_case
+from mproto.encoding.tokens import Tokens
 from mproto.models.available import EMBEDDED, Available, available
 from mproto.models.loading import load_parts, load_tokenizer, network, quiet
-from mproto.models.shapes import Shape, keeps_case
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +42,7 @@ class Encoder(nn.Module):
     Attributes:
         name: its name, or the name of its folder.
         tokenizer: its fast tokenizer.
+        tokens: what that makes of words.
         model: its network, without a pooler.
         hidden_size: d, the size of a feature.
         window: the most sub-words of one input, special tokens included.
@@ -62,8 +64,9 @@ class Encoder(nn.Module):
         self.hidden_size: int = model.config.hidden_size
         self.window = _window(tokenizer, model)
         self.pad_id: int = tokenizer.pad_token_id or 0
+        self.tokens = Tokens(tokenizer.backend_tokenizer, unknown=_unknown(tokenizer), pad=self.pad_id)
         self.shapes: nn.Embedding | None = None
-        if shapes and not keeps_case(tokenizer):
+        if shapes and not keeps_case(self.tokens):
             dimension = model.get_input_embeddings().embedding_dim
             self.shapes = nn.Embedding.from_pretrained(torch.zeros(len(Shape), dimension), freeze=False)  # type: ignore[no-untyped-call]
         self.eval()
@@ -119,3 +122,9 @@ def _window(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:
         if module_name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             places -= 0 if module.padding_idx is None else module.padding_idx + 1
     return int(min(places, tokenizer.model_max_length))
+
+
+def _unknown(tokenizer: PreTrainedTokenizerBase) -> int:
+    """The sub-word for what has none."""
+    candidates = (tokenizer.unk_token_id, tokenizer.mask_token_id, tokenizer.pad_token_id)
+    return next((id for id in candidates if id is not None), 0)

@@ -66,7 +66,7 @@ class Data:
         texts = [document.word_texts for document in documents]
         numbers: dict[str, int] = {}
         words = [[numbers.setdefault(_word(text), len(numbers)) for text in own] for own in texts]
-        windows = make_windows(texts, model.encoder.tokenizer, model.encoder.window)
+        windows = make_windows(texts, model.encoder.tokens, model.encoder.window)
         return cls(windows, tags, words, certain, model.encoder.pad_id)
 
     def batches(self, settings: Training, generator: torch.Generator) -> list[list[int]]:

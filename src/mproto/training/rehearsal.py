@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from mproto.method.prototypes import OTHER
-from mproto.models.base import UNKNOWN_SHARE
-from mproto.recognizer import inference
+from mproto.models.base import UNKNOWN_SHARE, inference
 from mproto.training.schedule import steps_within
 from mproto.training.shares import doubtful_share, log_odds, mixture_share, shares_of, type_shares
 

@@ -6,21 +6,18 @@ few of its neighbours' words as context, which give no feature of their own ther
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
-from mproto.models.shapes import Shape, shape_of
+from mproto.encoding.shapes import Shape, shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from transformers import PreTrainedTokenizerBase
+    from mproto.encoding.tokens import Tokens
 
 CONTEXT = 64
-CHUNK, LINE = 10_000, 100  # words of one call of the tokenizer, which holds all its results in memory, and of one line
-_SURROGATES = re.compile("[\ud800-\udfff]")  # the tokenizers library refuses text that UTF-8 cannot hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ class Window:
 
 
 def make_windows(
-    sentences: Sequence[Sequence[str]], encoder_tokenizer: PreTrainedTokenizerBase, window: int, context: int = CONTEXT
+    sentences: Sequence[Sequence[str]], tokens: Tokens, window: int, context: int = CONTEXT
 ) -> list[Window]:
     """The windows of all sentences, in order; none for an empty sentence.
 
@@ -52,16 +49,16 @@ def make_windows(
 
     Args:
         sentences: their words.
-        encoder_tokenizer: a fast tokenizer.
+        tokens: from words to sub-words.
         window: the most sub-words of an input, special tokens included.
         context: sub-words of neighbouring words on each side, where a text is split; at most a quarter of the window.
     """
-    before, after = _special_tokens(encoder_tokenizer)
+    before, after = tokens.before, tokens.after
     capacity = window - len(before) - len(after)
     if capacity < 1 or context < 0:
         raise ValueError(f"a window of {window} sub-words with {context} of context has no room for a word")
     context = min(context, capacity // 4)
-    pieces = _pieces(chain.from_iterable(sentences), encoder_tokenizer, capacity)
+    pieces = tokens.pieces(chain.from_iterable(sentences), capacity)
     shapes = {word: [int(shape_of(word))] * len(own) for word, own in pieces.items()}
     windows = []
     for document, words in enumerate(sentences):
@@ -78,49 +75,6 @@ def make_windows(
                 )
             )
     return windows
-
-
-def _pieces(words: Iterable[str], tokenizer: PreTrainedTokenizerBase, capacity: int) -> dict[str, list[int]]:
-    """The sub-words of each word, 1 to `capacity`.
-
-    Fast tokenizers treat given words one by one, so each distinct word needs to be looked at only once.
-    """
-    distinct = list(dict.fromkeys(words))
-    candidates = (tokenizer.unk_token_id, tokenizer.mask_token_id, tokenizer.pad_token_id)
-    unknown = next((id for id in candidates if id is not None), 0)
-    pieces: dict[str, list[int]] = {}
-    for start in range(0, len(distinct), CHUNK):
-        chunk = distinct[start : start + CHUNK]
-        ids = _tokenise([_SURROGATES.sub("\ufffd", word) for word in chunk], tokenizer)
-        pieces.update((word, own[:capacity] or [unknown]) for word, own in zip(chunk, ids, strict=True))
-    return pieces
-
-
-def _tokenise(words: list[str], tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
-    """The sub-words of each word, perhaps none; in lines of many words, since every line costs."""
-    lines = tokenizer(
-        [words[start : start + LINE] for start in range(0, len(words), LINE)],
-        is_split_into_words=True,
-        add_special_tokens=False,
-        padding=False,
-        truncation=False,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-        verbose=False,
-    )
-    found: list[list[int]] = [[] for _ in words]
-    for number, line in enumerate(lines.encodings):
-        for id, word in zip(line.ids, line.word_ids, strict=True):
-            found[number * LINE + word].append(id)
-    return found
-
-
-def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
-    """What the tokenizer puts before and after a text, seen on a word."""
-    probe = tokenizer([["a"]], is_split_into_words=True)
-    ids, words = probe["input_ids"][0], probe.word_ids(0)
-    inside = [position for position, word in enumerate(words) if word is not None]
-    return ids[: inside[0]], ids[inside[-1] + 1 :]
 
 
 def _split(edges: list[int], capacity: int, context: int) -> Iterator[tuple[int, int, int, int]]:

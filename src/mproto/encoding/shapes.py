@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from mproto.encoding.tokens import Tokens
 
 PROBES = ["Paris", "WHO", "McDonald", "Tablet"]
 
@@ -41,7 +41,7 @@ def shape_of(word: str) -> Shape:
     return Shape.CAPITALISED if upper[0] and not any(upper[1:]) else Shape.MIXED
 
 
-def keeps_case(tokenizer: PreTrainedTokenizerBase) -> bool:
+def keeps_case(tokens: Tokens) -> bool:
     """Whether words in capitals and in small letters have different sub-words."""
-    written, small = ([tokenizer(word).input_ids for word in words] for words in (PROBES, map(str.lower, PROBES)))
-    return bool(written != small)
+    pieces = tokens.pieces([*PROBES, *map(str.lower, PROBES)], most=100)
+    return any(pieces[word] != pieces[word.lower()] for word in PROBES)

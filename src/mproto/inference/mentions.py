@@ -1,0 +1,73 @@
+"""Training mentions that a model remembers, so that it can say what a new one is like."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from mproto.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+FILE = "mentions.safetensors"
+
+
+class Mentions:
+    """N mentions, each with its type and the feature of its first word.
+
+    Args:
+        texts: as they were written.
+        labels: their types.
+        features: (N, d), of any length; directions are what counts.
+    """
+
+    def __init__(self, texts: list[str], labels: list[str], features: NDArray[Any]) -> None:
+        self.texts, self.labels = texts, labels
+        lengths = np.linalg.norm(features.astype(np.float32), axis=-1, keepdims=True)
+        self._directions = features.astype(np.float32) / np.maximum(lengths, 1e-12)
+        self._of_type = {label: [i for i, own in enumerate(labels) if own == label] for label in set(labels)}
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def nearest(self, feature: NDArray[Any], label: str, count: int = 3) -> list[str]:
+        """The mentions of a type that are most similar to a word's feature, (d,), by the cosine."""
+        places = self._of_type.get(label, [])
+        similarity = self._directions[places] @ feature.astype(np.float32)
+        return [self.texts[places[i]] for i in np.argsort(-similarity, kind="stable")[:count]]
+
+    def save(self, folder: Path) -> None:
+        """Write them beside a model; texts as JSON in the file's header."""
+        header = {"texts": json.dumps(self.texts), "labels": json.dumps(self.labels)}
+        try:
+            save_file({"directions": self._directions.astype(np.float16)}, folder / FILE, header)
+        except SafetensorError as error:
+            raise OSError(str(error)) from None
+
+    @classmethod
+    def load(cls, folder: Path) -> Mentions | None:
+        """Those of a model, if it has any.
+
+        Raises:
+            InputError: they cannot be read.
+        """
+        path = folder / FILE
+        if not path.is_file():
+            return None
+        try:
+            with safe_open(path, "numpy") as file:
+                header, directions = file.metadata(), file.get_tensor("directions")
+            texts, labels = json.loads(header["texts"]), json.loads(header["labels"])
+            if not len(texts) == len(labels) == len(directions):
+                raise ValueError("its parts do not belong together")
+        except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
+            hint = "copy the model again, or delete the file: the model works without it"
+            raise InputError(f"cannot be read: {error}", path=path, hint=hint) from None
+        return cls(texts, labels, directions)

@@ -1,0 +1,70 @@
+"""Entities as other libraries write them, for code that speaks their language already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from mproto.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mproto.inference.entities import Entity
+    from mproto.text.document import Document
+
+Style = Literal["hf", "spacy", "gliner"]
+Extra = dict[str, Any]
+"""What an entity has besides: `provenance`, or the numbers of its words."""
+
+
+def get_style(name: str) -> Callable[[Document, Sequence[Entity], Sequence[Extra]], Any]:
+    """How to write a document's entities, by the name of the style."""
+    if name not in _STYLES:
+        raise InputError(f"there is no output style {name!r}", hint=f"choose from {', '.join(get_args(Style))}")
+    return _STYLES[name]
+
+
+def hf(document: Document, entities: Sequence[Entity], extras: Sequence[Extra]) -> list[dict[str, Any]]:
+    """As a token-classification pipeline of Hugging Face transformers gives them."""
+    return [
+        {
+            "entity_group": entity.span.label,
+            "score": entity.score,
+            "word": document.surface(entity.span),
+            "start": entity.span.start,
+            "end": entity.span.end,
+            **extra,
+        }
+        for entity, extra in zip(entities, extras, strict=True)
+    ]
+
+
+def gliner(document: Document, entities: Sequence[Entity], extras: Sequence[Extra]) -> list[dict[str, Any]]:
+    """As `predict_entities` of GLiNER gives them."""
+    return [
+        {
+            "start": entity.span.start,
+            "end": entity.span.end,
+            "text": document.surface(entity.span),
+            "label": entity.span.label,
+            "score": entity.score,
+            **extra,
+        }
+        for entity, extra in zip(entities, extras, strict=True)
+    ]
+
+
+def spacy(document: Document, entities: Sequence[Entity], extras: Sequence[Extra]) -> dict[str, Any]:
+    """As spaCy's displaCy takes them: `displacy.render(found, style="ent", manual=True)`."""
+    spans = [
+        {"start": e.span.start, "end": e.span.end, "label": e.span.label, "score": e.score, **extra}
+        for e, extra in zip(entities, extras, strict=True)
+    ]
+    return {"text": document.text, "ents": spans, "title": None}
+
+
+_STYLES: dict[str, Callable[[Document, Sequence[Entity], Sequence[Extra]], Any]] = {
+    "hf": hf,
+    "spacy": spacy,
+    "gliner": gliner,
+}

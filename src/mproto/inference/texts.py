@@ -1,0 +1,73 @@
+"""What people pass to a recogniser, as documents: one text or many, a stream of them, or words that are split already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mproto.errors import InputError
+from mproto.text.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MOST_CHARACTERS = 10_000_000
+"""Of one text."""
+
+
+def is_one(texts: Any, *, split: bool) -> bool:
+    """Whether this is one text, and not several.
+
+    Args:
+        texts: a text, or several of them in any iterable. Of words, a text is a list or a tuple.
+        split: whether texts are given as words.
+    """
+    if not split:
+        return isinstance(texts, str)
+    return isinstance(texts, list | tuple) and bool(texts) and isinstance(texts[0], str)
+
+
+def as_documents(texts: Iterable[Any], *, split: bool) -> Iterator[Document]:
+    """A document for each text, without looking further than the one that is asked for.
+
+    Raises:
+        InputError: one of them is no text.
+    """
+    for number, text in enumerate(texts, 1):
+        yield _from_words(text, number) if split else _from_text(text, number)
+
+
+def check_length(document: Document) -> None:
+    """See to it that a text is not too long to be read at once.
+
+    Raises:
+        InputError: it is.
+    """
+    if len(document.text) > MOST_CHARACTERS:
+        name = f"document {document.id!r}" if document.id else "a text"
+        raise InputError(
+            f"{name} has {len(document.text):,} characters, and {MOST_CHARACTERS:,} are the most that are read as one",
+            hint="split it, at paragraphs or pages for example",
+        )
+
+
+def _from_text(text: Any, number: int) -> Document:
+    if isinstance(text, Document):
+        return text
+    if isinstance(text, str):
+        return Document(text)
+    hint = "pass is_split_into_words=True for words" if isinstance(text, list | tuple) else "give strings"
+    raise InputError(f"text {number} is {_kind(text)}, not a string", hint=hint)
+
+
+def _from_words(words: Any, number: int) -> Document:
+    if not isinstance(words, list | tuple):
+        raise InputError(f"text {number} is {_kind(words)}, not a list of words", hint="give its words as a list")
+    for place, word in enumerate(words, 1):
+        if not isinstance(word, str) or not word:
+            what = "empty" if word == "" else f"{_kind(word)}, not a string"
+            raise InputError(f"word {place} of text {number} is {what}", hint="leave it out")
+    return Document.from_words(words)
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"

@@ -1,0 +1,60 @@
+"""A model of torch on disk: weights as safetensors, the tokenizer's files, and what it takes to build the network again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from mproto.errors import InputError
+from mproto.inference.folder import AGAIN, WEIGHTS, check_no_pickle
+from mproto.models.encoder import Encoder
+from mproto.models.registry import get_method
+from mproto.models.weights import save_tensors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch import Tensor
+
+    from mproto.config import Config
+    from mproto.models.base import Model
+
+
+def save_model(model: Model, folder: Path) -> dict[str, Any]:
+    """Write a model's files; what `load_model` needs to know beside them, for JSON.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    encoder = {"name": model.encoder.name, "config": model.encoder.save_files(folder)}
+    save_tensors(model.state_dict(), folder / WEIGHTS)
+    return {"labels": list(model.labels), "encoder": encoder}
+
+
+def load_model(folder: Path, description: dict[str, Any], config: Config) -> Model:
+    """The model that `save_model` wrote.
+
+    Raises:
+        InputError: something is missing, or belongs to another model.
+    """
+    try:
+        parts = description["encoder"]
+        encoder = Encoder.from_files(parts["config"], folder, parts["name"], shapes=config.shapes)
+        model = get_method(config.method).build(encoder, description["labels"], config)
+        weights = _load_weights(folder / WEIGHTS)
+        if weights.keys() != model.state_dict().keys():
+            raise ValueError(f"its weights are not those of the method {config.method}, which config.json names")
+        model.load_state_dict(weights)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"is not a whole model: {error}", path=folder, hint=AGAIN) from None
+    return model.eval()
+
+
+def _load_weights(path: Path) -> dict[str, Tensor]:
+    try:
+        check_no_pickle(path)
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"cannot be read: {error}", path=path, hint=AGAIN) from None
