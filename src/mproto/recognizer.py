@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mproto.config import Config
 from mproto.encoding.plan import longest_first
 from mproto.encoding.windows import make_windows
-from mproto.errors import InputError
+from mproto.errors import InputError, MissingExtraError
 from mproto.gazetteer.options import MatchOptions
 from mproto.inference.entities import Entity, read_entities
 from mproto.inference.folder import AGAIN, BEST, WEIGHTS, check_files, model_folder, read_description, write_description
@@ -236,9 +236,23 @@ class Recognizer:
         except (KeyError, TypeError) as error:
             raise InputError(f"is not a whole model: {error}", path=folder, hint=AGAIN) from None
         check_files(folder, description)
+        return cls(_load_tagger(folder, description, config), config, description.get("card"), Mentions.load(folder))
+
+
+def _load_tagger(folder: Path, description: dict[str, Any], config: Config) -> Tagger:
+    """The network, in torch or as exported."""
+    if "onnx" not in description:
         from mproto.models.storage import load_model
 
-        return cls(load_model(folder, description, config), config, description.get("card"), Mentions.load(folder))
+        return load_model(folder, description, config)
+    try:
+        from mproto.inference.onnx import OnnxTagger
+    except ImportError:
+        raise MissingExtraError("An exported model", "onnx") from None
+    try:
+        return OnnxTagger(folder, description)
+    except (KeyError, TypeError) as error:
+        raise InputError(f"is not a whole model: {error}", path=folder, hint="export it again") from None
 
 
 def _word_numbers(document: Document, entities: Sequence[Entity]) -> list[dict[str, Any]]:

@@ -123,8 +123,10 @@ class Model(nn.Module, ABC):
         tags: `O`, then those of the types.
         group: the processes that train it.
         stage: the one that training is in; the loop sets it.
+        calibration: the temperature that scores are divided by in addition, which changes no decision.
     """
 
+    calibration: float = 1.0
     group: Group = ALONE
     stage: int = 0
 

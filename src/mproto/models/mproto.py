@@ -190,12 +190,13 @@ class MProtoModel(Model):
         similarity = self.bank.similarity(self.encoder(batch))
         by_class = self.bank.class_similarity(similarity)
         likely = (by_class / SCORE_TEMPERATURE).log_softmax(-1)
+        probability = (by_class / (SCORE_TEMPERATURE * self.calibration)).softmax(-1)
         tags = most_likely(likely, [len(window.firsts) for window in batch.windows], self.change)
         chosen = tags.unsqueeze(-1)
         others = by_class.scatter(1, chosen, -torch.inf).amax(-1)
         nearest = similarity.masked_fill(self.bank.class_of != chosen, -torch.inf).argmax(-1)
         return Prediction(
-            tags, likely.gather(1, chosen).squeeze(-1).exp(), nearest, by_class.gather(1, chosen).squeeze(-1) - others
+            tags, probability.gather(1, chosen).squeeze(-1), nearest, by_class.gather(1, chosen).squeeze(-1) - others
         )
 
 

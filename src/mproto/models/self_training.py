@@ -64,6 +64,14 @@ class SelfTrainingModel(Model):
         return self.student.encoder
 
     @property
+    def calibration(self) -> float:  # type: ignore[override]
+        return self.student.calibration
+
+    @calibration.setter
+    def calibration(self, value: float) -> None:
+        self.student.calibration = value
+
+    @property
     def stages(self) -> tuple[Stage, ...]:
         before = (stage._replace(share=stage.share * (1 - self.settings.share)) for stage in self.student.stages)
         return (*before, Stage(self.settings.share))

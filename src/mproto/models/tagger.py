@@ -50,5 +50,5 @@ class TaggerModel(Model):
 
     @torch.no_grad()
     def predict(self, batch: Batch) -> Prediction:
-        best = self.logits(batch).softmax(-1).max(-1)
+        best = (self.logits(batch) / self.calibration).softmax(-1).max(-1)
         return Prediction(best.indices, best.values)

@@ -1,0 +1,151 @@
+"""Exporting a model: encoder, prototypes and decision in one ONNX graph, which onnxruntime runs without torch."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mproto.errors import MissingExtraError
+from mproto.inference.onnx import FILE, GRAPH, TOKENIZER
+from mproto.version import __version__
+
+try:
+    import onnx
+    from onnx import compose
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+except ImportError as missing:
+    raise MissingExtraError("Exporting a model", "export") from missing
+
+import torch
+
+from mproto.inference.folder import write_description
+from mproto.integrations.onnx_decision import OPSET, choice, decision
+from mproto.integrations.onnx_network import INPUTS, Network, network_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnx import ModelProto
+
+    from mproto.recognizer import Recognizer
+
+
+def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> None:
+    """Write a model as a folder that `Recognizer.from_pretrained` opens with onnxruntime.
+
+    Args:
+        recognizer: a model of torch, of a method that decides word by word.
+        folder: there, and empty.
+        int8: whether weights are whole numbers of eight bits, one scale for each column, and what they are multiplied with
+            is rounded as it comes.
+
+    Raises:
+        InputError: the method's models cannot be exported.
+        OSError: it cannot be written.
+    """
+    model = recognizer.model
+    network = network_of(model)
+    graph = _graph(network)
+    if int8:
+        _quantise(graph, folder / FILE)
+    else:
+        onnx.save(graph, folder / FILE)
+    (folder / TOKENIZER).write_text(model.tokens.to_json(), "utf-8")
+    if recognizer.mentions is not None:
+        recognizer.mentions.save(folder)
+    about = {
+        "mproto_version": __version__,
+        "onnx": {"graph": GRAPH, "int8": int8},
+        "labels": list(model.labels),
+        "tags": list(model.tags),
+        "prototype_names": list(model.prototype_names),
+        "tokens": {"unknown": model.tokens.unknown, "pad": model.tokens.pad, "window": model.window},
+        "encoder": {"name": model.encoder.name},
+        "settings": recognizer.config.as_dict(),
+        "card": recognizer.card,
+    }
+    write_description(folder, about, checked=(FILE, TOKENIZER))
+
+
+def _graph(network: Network) -> ModelProto:
+    """The whole graph: what can be traced, then the choice of tags, then what belongs to each tag."""
+    whole = _traced(network)
+    for part in [
+        decision(network.change),
+        choice("probability", "scores"),
+        *([choice("nearest", "prototypes", whole=True), choice("margin", "margins")] if "nearest" in network.outputs else []),
+    ]:
+        part.ir_version = whole.ir_version
+        prefix = f"{part.graph.output[0].name}/"
+        whole = _joined(
+            whole,
+            compose.add_prefix(
+                part, prefix, rename_inputs=False, rename_outputs=False, rename_initializers=False
+            ),
+        )
+    wanted = ("tags", "scores", "prototypes", "margins", "features")
+    kept = [output for name in wanted for output in whole.graph.output if output.name == name]
+    del whole.graph.output[:]
+    whole.graph.output.extend(kept)
+    onnx.checker.check_model(whole)
+    return whole
+
+
+def _joined(whole: ModelProto, part: ModelProto) -> ModelProto:
+    """Two graphs as one; what both call by the same name is the same."""
+    given = {value.name for value in (*whole.graph.output, *whole.graph.input)}
+    whole.graph.node.extend(part.graph.node)
+    whole.graph.initializer.extend(part.graph.initializer)
+    whole.graph.input.extend(value for value in part.graph.input if value.name not in given)
+    whole.graph.output.extend(part.graph.output)
+    return whole
+
+
+def _traced(network: Network) -> ModelProto:
+    shape, words = {0: "windows", 1: "sub_words"}, {0: "words"}
+    example = (
+        torch.full((2, 7), 5),
+        torch.ones(2, 7, dtype=torch.long),
+        torch.ones(2, 7, dtype=torch.long),
+        torch.tensor([0, 0, 1, 1, 1]),
+        torch.tensor([1, 2, 1, 3, 4]),
+    )
+    with _quiet(), torch.no_grad():
+        program = torch.onnx.export(
+            network,
+            example,
+            input_names=INPUTS,
+            output_names=network.outputs,
+            dynamic_shapes=(shape, shape, shape, words, words),
+            opset_version=OPSET,
+            dynamo=True,
+            verbose=False,
+        )
+    assert program is not None
+    return program.model_proto
+
+
+def _quantise(graph: ModelProto, path: Path) -> None:
+    """Eight bits where weights are multiplied. Seven of them are used: processors without VNNI would overflow."""
+    with tempfile.TemporaryDirectory() as place, _quiet():
+        whole, ready = Path(place) / "whole.onnx", Path(place) / "ready.onnx"
+        onnx.save(graph, whole)
+        quant_pre_process(whole, ready, skip_symbolic_shape=True)
+        quantize_dynamic(ready, path, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What these libraries say on the way is for their authors."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
