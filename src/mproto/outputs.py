@@ -135,6 +135,7 @@ class Folder:
     """A folder that is being written, one small file after another."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self._prefix = f"{path}{os.sep}"
 
     def write(self, name: str, data: bytes) -> None:

@@ -78,15 +78,17 @@ def _graph(network: Network) -> ModelProto:
     for part in [
         decision(network.change),
         choice("probability", "scores"),
-        *([choice("nearest", "prototypes", whole=True), choice("margin", "margins")] if "nearest" in network.outputs else []),
+        *(
+            [choice("nearest", "prototypes", whole=True), choice("margin", "margins")]
+            if "nearest" in network.outputs
+            else []
+        ),
     ]:
         part.ir_version = whole.ir_version
         prefix = f"{part.graph.output[0].name}/"
         whole = _joined(
             whole,
-            compose.add_prefix(
-                part, prefix, rename_inputs=False, rename_outputs=False, rename_initializers=False
-            ),
+            compose.add_prefix(part, prefix, rename_inputs=False, rename_outputs=False, rename_initializers=False),
         )
     wanted = ("tags", "scores", "prototypes", "margins", "features")
     kept = [output for name in wanted for output in whole.graph.output if output.name == name]

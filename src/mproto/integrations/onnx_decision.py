@@ -20,7 +20,7 @@ OPSET = 18
 
 
 @script()
-def _most_likely(likely, rows, places, lengths, change):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _most_likely(likely, rows, places, lengths, change):  # type: ignore[no-untyped-def]
     """Tags (W,) of words that are the `places`-th of window `rows`; `likely` (W, K), `lengths` (B,), `change` (K, K)."""
     last_axis = op.Constant(value_ints=[-1])
     zero = op.Constant(value_float=0.0)
@@ -34,7 +34,7 @@ def _most_likely(likely, rows, places, lengths, change):  # type: ignore[no-unty
     nothing = op.Expand(zero, op.Concat(windows, classes, axis=0))
 
     @graph()
-    def forward(best, own, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def forward(best, own, number):  # type: ignore[no-untyped-def]
         ways = op.Unsqueeze(best, op.Constant(value_ints=[-1])) + change  # (B, K before, K)
         stepped = op.ReduceMax(ways, op.Constant(value_ints=[1]), keepdims=0) + own
         new = op.Where(op.Equal(number, op.Constant(value_int=0)), own, stepped)
@@ -47,7 +47,7 @@ def _most_likely(likely, rows, places, lengths, change):  # type: ignore[no-unty
     last = op.ArgMax(best, axis=1, keepdims=0)
 
     @graph()
-    def backward(current, pointers):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def backward(current, pointers):  # type: ignore[no-untyped-def]
         tag = op.Identity(current)
         at = op.Unsqueeze(current, op.Constant(value_ints=[-1]))
         previous = op.Squeeze(op.GatherElements(pointers, at, axis=1), op.Constant(value_ints=[-1]))
@@ -61,7 +61,7 @@ def _most_likely(likely, rows, places, lengths, change):  # type: ignore[no-unty
 
 
 @script()
-def _choose(tags, values):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _choose(tags, values):  # type: ignore[no-untyped-def]
     """Of values (W, K), those (W,) of the words' tags."""
     axis = op.Constant(value_ints=[-1])
     chosen = op.Squeeze(op.GatherElements(values, op.Unsqueeze(tags, axis), axis=1), axis)
@@ -76,7 +76,7 @@ def decision(change: Tensor) -> ModelProto:
     """
     words, pairs = ["W"], ["W", "K"]
     types: list[Any] = [FLOAT[*pairs], INT64[*words], INT64[*words], INT64["B"], FLOAT["K", "K"]]
-    model = _most_likely.to_model_proto(input_types=types, output_types=[INT64[*words]])
+    model: ModelProto = _most_likely.to_model_proto(input_types=types, output_types=[INT64[*words]])
     model.graph.initializer.append(numpy_helper.from_array(change.float().cpu().numpy(), "change"))
     del model.graph.input[-1]
     return model
@@ -91,7 +91,7 @@ def choice(values: str, chosen: str, *, whole: bool = False) -> ModelProto:
         whole: whether these are whole numbers.
     """
     kind = INT64 if whole else FLOAT
-    model = _choose.to_model_proto(input_types=[INT64["W"], kind["W", "K"]], output_types=[kind["W"]])
+    model: ModelProto = _choose.to_model_proto(input_types=[INT64["W"], kind["W", "K"]], output_types=[kind["W"]])
     for node in model.graph.node:
         node.input[:] = [values if name == "values" else name for name in node.input]
         node.output[:] = [chosen if name == "chosen" else name for name in node.output]

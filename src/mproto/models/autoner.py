@@ -53,6 +53,8 @@ class Lessons(NamedTuple):
 class AutoNERModel(Model):
     """Two scorers over the features: of gaps between neighbouring words, and of spans' types."""
 
+    by_word = False
+
     def __init__(self, encoder: Encoder, labels: Iterable[str], settings: AutoNER, dropout: float) -> None:
         super().__init__(encoder, labels, "bio")
         self.settings = settings

@@ -123,10 +123,12 @@ class Model(nn.Module, ABC):
         tags: `O`, then those of the types.
         group: the processes that train it.
         stage: the one that training is in; the loop sets it.
-        calibration: the temperature that scores are divided by in addition, which changes no decision.
+        calibration: the temperature of scores, on top of that of decisions, which it does not change.
+        by_word: whether `decide` answers for each word what its tag is.
     """
 
     calibration: float = 1.0
+    by_word: bool = True
     group: Group = ALONE
     stage: int = 0
 

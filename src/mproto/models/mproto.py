@@ -41,6 +41,8 @@ MOST_LABELLED = 0.5
 class MProtoModel(Model):
     """Words are tagged with the class of the nearest prototype (IO tags, which are the classes)."""
 
+    calibration = 2.0  # between what suits the development data of BC5CDR and of CoNLL03; experiments/LOG.md
+
     def __init__(self, encoder: Encoder, labels: Iterable[str], settings: MProto) -> None:
         super().__init__(encoder, labels, "io")
         self.settings = settings

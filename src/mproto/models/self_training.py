@@ -64,7 +64,11 @@ class SelfTrainingModel(Model):
         return self.student.encoder
 
     @property
-    def calibration(self) -> float:  # type: ignore[override]
+    def by_word(self) -> bool:  # type: ignore[override]
+        return self.student.by_word
+
+    @property
+    def calibration(self) -> float:
         return self.student.calibration
 
     @calibration.setter

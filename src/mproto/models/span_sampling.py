@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 class SpanSamplingModel(Model):
     """Classes of spans: 0 for no entity, then the types."""
 
+    by_word = False
+
     def __init__(self, encoder: Encoder, labels: Iterable[str], settings: NegativeSampling, dropout: float) -> None:
         super().__init__(encoder, labels, "bio")
         self.settings = settings

@@ -17,6 +17,7 @@ from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
 from mproto.recognizer import Recognizer
 from mproto.text.scoring import score
+from mproto.training.calibration import calibrate
 from mproto.training.data import Data, label_set
 from mproto.training.distributed import check_same, find_group
 from mproto.training.failures import explained, how_to_go_on
@@ -25,6 +26,7 @@ from mproto.training.held_out import HeldOut
 from mproto.training.interrupt import Interrupt, Interrupted
 from mproto.training.loop import Loop
 from mproto.training.rehearsal import Rehearsal
+from mproto.training.remembering import remember
 from mproto.training.selection import Average, Best
 
 if TYPE_CHECKING:
@@ -119,6 +121,12 @@ def train(
                 folder.start(config)
             loop.start()
         _run(loop, recognizer, folder, interrupt, on_progress if group.rank == 0 else id)
+        recognizer.mentions = remember(recognizer, [*learnt, *labelled], config.training.seed)
+        if gold:
+            calibrate(model, gold, config.training)
+        if folder:
+            folder.finish(recognizer, loop.step)
+        group.wait()
     return recognizer
 
 
@@ -167,9 +175,6 @@ def _run(
             loop.group.wait()  # for the one that writes
         if stop:
             raise Interrupted(how_to_go_on(folder, progress) if loop.group.rank == 0 else "")
-    if folder:
-        folder.finish(recognizer, loop.step)
-    loop.group.wait()
 
 
 def _inputs(

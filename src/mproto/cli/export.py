@@ -1,0 +1,71 @@
+"""`mproto export`: a model in another form."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mproto.cli.arguments import add_reading, options
+from mproto.cli.console import notes_as_dict, print_json, print_notes, waiting
+from mproto.errors import Notes
+
+if TYPE_CHECKING:
+    import argparse
+
+    from mproto.integrations.parity import Parity
+
+SUMMARY = "write a model for ONNX Runtime, or for transformers"
+DESCRIPTION = """Write a model in a form that needs no torch (onnx), or no mproto (transformers, where a linear layer is all
+there is on top of the encoder). What is written is compared with the model before it appears: without --int8, every
+word must have the same label."""
+EXAMPLE = "mproto export my-run my-run-onnx --format onnx --int8"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", type=Path, help="a model, or the folder of a training run")
+    parser.add_argument("output", metavar="OUT", type=Path, help="the folder to write")
+    parser.add_argument("--format", choices=("onnx", "transformers"), default="onnx", help="onnx (default)")
+    parser.add_argument("--int8", action="store_true", help="weights of eight bits: a quarter of the size, and faster")
+    parser.add_argument(
+        "--corpus", metavar="FILE", type=Path, help="documents to compare the two on, best with human labels"
+    )
+    parser.add_argument("--force", action="store_true", help="replace an older export")
+    add_reading(parser)
+
+
+def run(parsed: argparse.Namespace) -> None:
+    from mproto.inputs import Source
+    from mproto.integrations.exporting import MOST_DOCUMENTS, export_model
+    from mproto.text.formats import detect, get_format
+
+    notes = Notes(parsed.on_error)
+    documents = []
+    if parsed.corpus:
+        source = Source(parsed.corpus, notes)
+        reader = get_format(parsed.read_format) if parsed.read_format else detect(source)
+        documents = list(islice(reader.read(source, options(parsed)), MOST_DOCUMENTS))
+    with waiting("exporting"):
+        parity = export_model(
+            parsed.model, parsed.output, format=parsed.format, int8=parsed.int8, documents=documents, force=parsed.force
+        )
+    size = sum(path.stat().st_size for path in parsed.output.iterdir())
+    if parsed.json:
+        figures = {"output": str(parsed.output), "bytes": size, "agreement": parity.agreement, **parity._asdict()}
+        print_json(figures | notes_as_dict(notes))
+        return
+    print_notes(notes)
+    _show(parity, parsed.output, size)
+
+
+def _show(parity: Parity, output: Path, size: int) -> None:
+    sys.stdout.write(
+        f"{parity.same:,} of {parity.words:,} words in {parity.documents:,} documents have the same label; "
+        f"as entities, F1 {100 * parity.f1:.2f} of 100\n"
+    )
+    if parity.original is not None and parity.exported is not None:
+        sys.stdout.write(
+            f"F1 on the labels of people: {100 * parity.original:.2f} before, {100 * parity.exported:.2f} exported\n"
+        )
+    sys.stdout.write(f"written to {output}, {size / 1e6:.0f} MB\n")

@@ -1,0 +1,86 @@
+"""Exporting a model as a folder that transformers opens by itself, where a linear layer over the encoder is all there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModelForTokenClassification
+
+from mproto.errors import InputError
+from mproto.inference.tagger import Tagged
+from mproto.models.batch import collate
+from mproto.models.loading import quiet
+from mproto.models.self_training import SelfTrainingModel
+from mproto.models.tagger import TaggerModel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mproto.encoding.windows import Window
+    from mproto.models.base import Model
+    from mproto.recognizer import Recognizer
+
+INSTEAD = (
+    "export it as onnx, or install mproto where it is used: Recognizer.from_pretrained opens folders and hub names"
+)
+
+
+def export_transformers(recognizer: Recognizer, folder: Path) -> None:
+    """Write a model for `AutoModelForTokenClassification`; a word's label is that of its first sub-word.
+
+    Raises:
+        InputError: there is more to the model than such a folder can hold.
+        OSError: it cannot be written.
+    """
+    model = _linear(recognizer.model)
+    encoder = model.encoder
+    config = AutoConfig.for_model(**encoder.model.config.to_dict())
+    config.id2label = dict(enumerate(model.tags))
+    config.label2id = {tag: number for number, tag in enumerate(model.tags)}
+    with quiet():
+        plain = AutoModelForTokenClassification.from_config(config)
+    base = getattr(plain, plain.base_model_prefix)
+    base.load_state_dict(encoder.model.state_dict(), strict=False)
+    heads = [part for part in plain.modules() if isinstance(part, nn.Linear) and part.out_features == len(model.tags)]
+    heads[-1].load_state_dict(model.head.state_dict())
+    plain.save_pretrained(folder)
+    encoder.tokenizer.save_pretrained(folder)
+
+
+def _linear(model: Model) -> TaggerModel:
+    """The model, if it is of the kind that such a folder can hold."""
+    if isinstance(model, SelfTrainingModel):
+        return _linear(model.student)
+    if not isinstance(model, TaggerModel):
+        what = "has prototypes, which AutoModelForTokenClassification knows nothing of"
+        raise InputError(
+            f"the model {what if model.prototype_names else 'decides on spans, not on words'}", hint=INSTEAD
+        )
+    if model.encoder.shapes is not None:
+        raise InputError(
+            "the model sees how words are written, which AutoModelForTokenClassification cannot tell it",
+            hint=f"train with --set shapes=false, or with an encoder that keeps letter case; or {INSTEAD}",
+        )
+    return model
+
+
+class PlainTagger:
+    """Such a folder as transformers reads it, to compare it with what it was made from."""
+
+    def __init__(self, folder: Path, original: Recognizer) -> None:
+        with quiet():
+            self._model = AutoModelForTokenClassification.from_pretrained(folder, local_files_only=True).eval()
+        model = original.model
+        self.labels, self.tokens, self.window, self.prototype_names = model.labels, model.tokens, model.window, ()
+        self.tags = tuple(self._model.config.id2label[number] for number in range(len(model.tags)))
+
+    def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:  # noqa: ARG002
+        """Tag the windows' own words."""
+        batch = collate(windows, self.tokens.pad)
+        with torch.inference_mode():
+            logits = self._model(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
+        best = logits[batch.rows, batch.columns].softmax(-1).max(-1)
+        return Tagged(best.indices.tolist(), best.values.tolist())

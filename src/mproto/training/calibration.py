@@ -1,0 +1,52 @@
+"""How sure a model may say it is: temperature scaling on words that people labelled.
+
+Guo et al., *On Calibration of Modern Neural Networks* (ICML 2017): one number that all log-probabilities are divided by, the
+one with which the labels are most likely. It changes no decision. Without human labels a model keeps the temperature that its
+class came with (`Model.calibration`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from mproto.models.base import inference
+from mproto.training.data import Data
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from mproto.models.base import Model
+    from mproto.settings import Training
+    from mproto.text.document import Document
+
+LOWEST, HIGHEST, TRIED = 0.25, 8.0, 121
+
+
+def calibrate(model: Model, documents: Sequence[Document], settings: Training) -> None:
+    """Set a model's temperature by documents that it was not trained on, with people's labels.
+
+    Models that do not decide word by word stay as they are, and so does any where there is no word to go by.
+    """
+    data = Data.of(documents, model)
+    if not model.by_word or not data.windows:
+        return
+    answers, labels = [], []
+    with inference(model):
+        for indices in data.in_order(range(len(data.windows)), settings):
+            batch = data.batch(indices)
+            assert batch.labels is not None
+            answers.append(model.decide(batch.to(model.device)).answers[0].float().cpu())
+            labels.append(batch.labels)
+    model.calibration = best_temperature(torch.cat(answers), torch.cat(labels))
+
+
+def best_temperature(answers: Tensor, labels: Tensor) -> float:
+    """The temperature with which labels (N,) are most likely under log-probabilities (N, K), of many that are tried."""
+    tried = torch.logspace(0, 1, TRIED, base=HIGHEST / LOWEST, dtype=torch.float64) * LOWEST
+    losses = [cross_entropy(answers / temperature, labels).item() for temperature in tried.tolist()]
+    return float(tried[losses.index(min(losses))])
