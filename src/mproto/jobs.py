@@ -1,4 +1,4 @@
-"""From files to files: what the commands `train`, `report`, `evaluate` and `predict` do."""
+"""From files to files: what the commands `train`, `report` and `evaluate` do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mproto.gazetteer.options import MatchOptions
 from mproto.outputs import Outputs
 from mproto.recognizer import Recognizer
 from mproto.text.convert import check_apart
-from mproto.text.formats import Options, detect, format_for_labels, get_format, write_documents
+from mproto.text.formats import Options, detect, get_format
 from mproto.text.scoring import Scorer, Scores
 from mproto.training import train
 from mproto.training.board import Board
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from mproto.gazetteer.entries import Gazetteer
     from mproto.inputs import Source
     from mproto.text.document import Document
-    from mproto.text.formats.registry import Written
     from mproto.training.loop import Progress
 
 QUICK = 20_000
@@ -258,28 +257,6 @@ def evaluate_file(
             hint="name a corpus with human labels",
         )
     return scorer.scores(bootstrap=bootstrap, seed=seed)
-
-
-def predict_file(
-    recognizer: Recognizer,
-    source: Source,
-    output: Path,
-    *,
-    read_format: str | None = None,
-    write_format: str | None = None,
-    options: Options = Options(),
-    batch_size: int = 32,
-    force: bool = False,
-) -> Written:
-    """Write a file's documents with the entities that a model finds; whole, or not at all. Plain text becomes JSON Lines."""
-    reader = get_format(read_format) if read_format else detect(source)
-    writer = format_for_labels(output, reader, write_format)
-    check_apart(source, output, is_folder=writer.is_folder)
-    predicted = recognizer.predict(reader.read(source, options), batch_size=batch_size)
-    try:
-        return write_documents(predicted, output, writer, options, force=force, notes=source.notes)
-    except InputError as error:
-        raise error.at(source.path) from None
 
 
 def _read(source: Source, format: str | None, options: Options) -> Iterator[Document]:

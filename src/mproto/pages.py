@@ -34,17 +34,28 @@ mark { background: none; color: inherit; font-weight: 700; border-bottom: .18em 
 .t2 { border-color: var(--t2); border-bottom-style: dashed } .t3 { border-color: var(--t3); border-bottom-style: dotted }
 .t4 { border-color: var(--t4) } .t5 { border-color: var(--t5); border-bottom-style: double }
 mark sub { font-size: .68rem; font-weight: 400; color: var(--soft); margin-left: .15em }
+.text { color: var(--ink); margin: .8rem 0; white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.9 }
 .names { columns: 14rem; font-size: .92rem; padding-left: 1.2rem } .names li { margin: 0; break-inside: avoid }
 """
 
 
 def page(title: str, body: str, style: str = "") -> str:
     """A whole page."""
+    return page_start(title, style) + body + page_end()
+
+
+def page_start(title: str, style: str = "") -> str:
+    """What comes before the body of a page."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f"<style>{STYLE}{style}</style></head><body><h1>{escape(title)}</h1>{body}</body></html>\n"
+        f"<style>{STYLE}{style}</style></head><body><h1>{escape(title)}</h1>"
     )
+
+
+def page_end() -> str:
+    """And what comes behind it."""
+    return "</body></html>\n"
 
 
 def cards(values: Iterable[tuple[str, str]]) -> str:

@@ -51,6 +51,7 @@ class Recognizer:
 
     Attributes:
         terms: a gazetteer beside the model (`with_gazetteer`), if any.
+        fingerprint: of the weights, for a model that was read from a folder.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Recognizer:
         self.card = dict(card or {})
         self.mentions = mentions
         self.terms: Terms | None = None
+        self.fingerprint = ""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -162,12 +164,22 @@ class Recognizer:
             return next(written())
         return list(written()) if isinstance(texts, list | tuple) else written()
 
-    def predict(self, documents: Iterable[Document], *, batch_size: int = 32) -> Iterator[Document]:
-        """The documents with predicted spans instead of their own; `meta["scores"]` holds the scores, in the same order."""
+    def predict(
+        self, documents: Iterable[Document], *, batch_size: int = 32, threshold: Threshold = None
+    ) -> Iterator[Document]:
+        """The documents with predicted spans instead of their own; `meta["scores"]` holds the scores, in the same order.
+
+        Args:
+            documents: any; no more than a thousand are looked at ahead.
+            batch_size: windows that are read at once.
+            threshold: the least score of an entity, for all types or for each.
+        """
+        least = thresholds(threshold, self.labels)
         for block in _blocks(documents):
             for document, entities in zip(block, self.entities(block, batch_size=batch_size), strict=True):
-                labelled = document.with_spans([entity.span for entity in entities], document.gold)
-                scores = [round(entity.score, 4) for entity in entities]
+                kept = [entity for entity in entities if entity.score >= least.get(entity.span.label, 0)]
+                labelled = document.with_spans([entity.span for entity in kept], document.gold)
+                scores = [round(entity.score, 4) for entity in kept]
                 yield labelled.with_meta({**document.meta, "scores": scores})
 
     def entities(
@@ -236,7 +248,10 @@ class Recognizer:
         except (KeyError, TypeError) as error:
             raise InputError(f"is not a whole model: {error}", path=folder, hint=AGAIN) from None
         check_files(folder, description)
-        return cls(_load_tagger(folder, description, config), config, description.get("card"), Mentions.load(folder))
+        tagger = _load_tagger(folder, description, config)
+        recognizer = cls(tagger, config, description.get("card"), Mentions.load(folder))
+        recognizer.fingerprint = repr(sorted(description.get("files", {}).items()))
+        return recognizer
 
 
 def _load_tagger(folder: Path, description: dict[str, Any], config: Config) -> Tagger:

@@ -6,59 +6,119 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mproto.cli.arguments import add_device, add_reading, add_writing, options
-from mproto.cli.console import notes_as_dict, print_json, print_notes, progress
+from mproto.cli.arguments import add_device, add_gazetteer, add_reading, add_writing, load_gazetteer, options
+from mproto.cli.console import notes_as_dict, print_json, print_notes, progress, stdout
 from mproto.errors import InputError, Notes
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
+
+    from mproto.text.document import Document
 
 SUMMARY = "find entities in documents with a trained model"
 DESCRIPTION = """Tag documents with a model and write them with the entities that it finds. Plain text becomes JSON Lines;
 other formats stay what they are unless the output's name says more. Where the output can hold it, `scores` has the score of
-each entity, in the order of the spans."""
+each entity, in the order of the spans. Work that was stopped goes on with --resume."""
 EXAMPLE = "mproto predict my-run new.txt --output found.jsonl"
+COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", type=Path, help="a model, or the folder of a training run")
+    parser.add_argument("model", metavar="MODEL", type=Path, help="a model, an exported one, or a training run")
     parser.add_argument(
         "input", metavar="INPUT", type=Path, help="a file (also .gz), a folder, or - for standard input"
     )
+    parser.add_argument("--output", metavar="OUT", type=Path, help="a file (also .gz), or - for standard output")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write a page with the entities marked instead")
+    parser.add_argument("--highlight", action="store_true", help="print the texts with the entities marked instead")
+    parser.add_argument("--resume", action="store_true", help="go on with work that was stopped")
     parser.add_argument(
-        "--output", required=True, metavar="OUT", type=Path, help="a file (also .gz), or - for standard output"
+        "--threshold", nargs="+", metavar="S|TYPE=S", default=[], help="the least score, for all types or for each"
     )
     parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="sentences at once")
     add_device(parser)
+    add_gazetteer(parser, "terms to find beside what the model finds, with --combine")
+    parser.add_argument(
+        "--combine",
+        choices=("union", "prefer-gazetteer"),
+        default="union",
+        help="with --gazetteer: whether the model (union, default) or the gazetteer counts where they differ",
+    )
     add_reading(parser)
     add_writing(parser)
 
 
 def run(parsed: argparse.Namespace) -> None:
-    from mproto.inputs import Source
-
+    ways = [name for name in ("output", "html", "highlight") if getattr(parsed, name)]
+    if len(ways) != 1:
+        given = " and ".join(f"--{name}" for name in ways) or "none of them is given"
+        raise InputError(f"one of --output, --html and --highlight is needed: {given}", hint="choose one")
     if parsed.batch_size < 1:
         raise InputError(f"--batch-size {parsed.batch_size} is not a number of sentences", hint="give 1 or more")
-    notes = Notes(parsed.on_error)
-    from mproto.jobs import predict_file
+    if parsed.resume and ways != ["output"]:
+        raise InputError(f"--{ways[0]} cannot be resumed", hint="leave --resume out")
+    from mproto.inputs import Source
+    from mproto.predicting import Reading, predict_documents, predict_file, predict_page
     from mproto.recognizer import Recognizer
 
+    notes = Notes(parsed.on_error)
     recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
+    if parsed.gazetteer:
+        recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), parsed.combine)
+    reading = Reading(parsed.read_format, options(parsed), parsed.batch_size, _threshold(parsed.threshold))
     with progress("tagging", parsed.input) as on_bytes:
-        written = predict_file(
-            recognizer,
-            Source(parsed.input, notes, on_bytes),
-            parsed.output,
-            read_format=parsed.read_format,
-            write_format=parsed.write_format,
-            options=options(parsed),
-            batch_size=parsed.batch_size,
-            force=parsed.force,
-        )
+        source = Source(parsed.input, notes, on_bytes)
+        if parsed.highlight:
+            _highlight(predict_documents(recognizer, source, reading), recognizer.labels)
+            print_notes(notes)
+            return
+        if parsed.html:
+            written = predict_page(recognizer, source, parsed.html, reading, force=parsed.force)
+        else:
+            written = predict_file(
+                recognizer,
+                source,
+                parsed.output,
+                reading,
+                write_format=parsed.write_format,
+                resume=parsed.resume,
+                force=parsed.force,
+            )
+    output = parsed.output or parsed.html
     if parsed.json:
-        figures = {"documents": written.documents, "entities": written.spans, "output": str(parsed.output)}
+        figures = {"documents": written.documents, "entities": written.spans, "output": str(output)}
         print_json(figures | notes_as_dict(notes))
         return
     print_notes(notes)
-    shown = sys.stderr if str(parsed.output) == "-" else sys.stdout
-    shown.write(f"{written.documents:,} documents, {written.spans:,} entities\nwritten to {parsed.output}\n")
+    shown = sys.stderr if str(output) == "-" else sys.stdout
+    shown.write(f"{written.documents:,} documents, {written.spans:,} entities\nwritten to {output}\n")
+
+
+def _threshold(given: list[str]) -> float | dict[str, float] | None:
+    """`0.5`, or any number of `TYPE=0.5`."""
+    try:
+        if len(given) == 1 and "=" not in given[0]:
+            return float(given[0])
+        return {type_: float(score) for type_, _, score in (value.rpartition("=") for value in given)} or None
+    except ValueError:
+        hint = "give a number from 0 to 1, or TYPE=NUMBER for each type"
+        raise InputError(f"--threshold {' '.join(given)} is no score", hint=hint) from None
+
+
+def _highlight(documents: Iterable[Document], labels: tuple[str, ...]) -> None:
+    """Print texts with entities marked: in colour on a terminal, and in brackets with their types everywhere."""
+    from rich.text import Text
+
+    colours = {label: COLOURS[number % len(COLOURS)] for number, label in enumerate(labels)}
+    console = stdout()
+    for document in documents:
+        text, position = Text(), 0
+        for start, end, label in document.spans:
+            if start < position:
+                continue
+            text.append(document.text[position:start])
+            text.append(f"[{document.text[start:end]} {label}]", style=f"bold {colours.get(label, 'white')}")
+            position = end
+        text.append(document.text[position:])
+        console.print(text, soft_wrap=True)

@@ -43,7 +43,7 @@ class Terms:
         if combination not in COMBINATIONS:
             hint = f"choose from {', '.join(COMBINATIONS)}"
             raise InputError(f"there is no way {combination!r} to combine a gazetteer with a model", hint=hint)
-        self.combination = combination
+        self.combination, self.fingerprint = combination, gazetteer.fingerprint
         self._matcher = Matcher(gazetteer, options)
         self._options = options
 
