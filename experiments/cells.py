@@ -86,7 +86,9 @@ def train_in_folder(
         if progress.step % SHOWN_EVERY == 0:
             print(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.logs}", flush=True)
 
+    resumed, start = folder.exists(), time.process_time()
     recognizer = train(corpus, labelled=labelled, dev=dev, config=config, output=folder, resume=True, on_progress=show)
+    cpu_seconds = None if resumed else round(time.process_time() - start, 1)
     history = read_history(folder)
     bare = [document.bare() for document in test]
     scores = score(zip(test, recognizer.predict(bare), strict=True))
@@ -97,6 +99,7 @@ def train_in_folder(
         "cell": name,
         "seed": config.training.seed,
         "seconds": round(sum(progress.seconds for progress in history), 1),
+        "cpu_seconds": cpu_seconds,
         "steps": len(history),
         "kept_step": max(progress.step for progress in history if progress.best),
         "test": scores.as_dict(),

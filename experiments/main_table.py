@@ -90,9 +90,10 @@ def _row(method: str, name: str, data: str, found: list[Cell], supervised: float
     f1, precision, recall = (mean(score[key] for score in scores) for key in ("f1", "precision", "recall"))
     spread = f"; {min(s['f1'] for s in scores):.2f}–{max(s['f1'] for s in scores):.2f}" if len(scores) > 1 else ""
     share = f"{100 * f1 / supervised:.1f} %" if supervised else ""
-    minutes = mean(cell["seconds"] for cell in found) / 60
+    seconds = [cell.get("cpu_seconds") or cell["seconds"] for cell in found if not cell.get("busy")]
+    minutes = f"{mean(seconds) / 60:.0f}" if seconds else ""
     figures = f"{f1:.2f} ({precision:.1f} / {recall:.1f}{spread})"
-    return f"| {name} | {figures} | {len(found)} | {share} | {theirs[0]} | {theirs[1]} | {minutes:.0f} |"
+    return f"| {name} | {figures} | {len(found)} | {share} | {theirs[0]} | {theirs[1]} | {minutes} |"
 
 
 def main() -> None:
