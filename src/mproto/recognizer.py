@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BEST", "Entity", "Recognizer"]
 
-AT_ONCE, CHARACTERS_AT_ONCE = 1024, 1_000_000
-"""Documents that are sorted by length together, and their characters; a longer one goes alone."""
+FIRST, AT_ONCE, CHARACTERS_AT_ONCE = 32, 1024, 1_000_000
+"""Documents that are sorted by length together, at first and later, and their characters; a longer one goes alone."""
 
 
 class Recognizer:
@@ -280,13 +280,13 @@ def _word_numbers(document: Document, entities: Sequence[Entity]) -> list[dict[s
 
 
 def _blocks(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Documents that are read together: many short ones, few long ones."""
+    """Documents that are read together: few at first, since somebody may be waiting, then many; fewer long ones."""
     block: list[Document] = []
-    size = 0
+    size, most = 0, FIRST
     for document in documents:
-        if block and (len(block) == AT_ONCE or size + len(document.text) > CHARACTERS_AT_ONCE):
+        if block and (len(block) == most or size + len(document.text) > CHARACTERS_AT_ONCE):
             yield block
-            block, size = [], 0
+            block, size, most = [], 0, min(2 * most, AT_ONCE)
         block.append(document)
         size += len(document.text)
     if block:

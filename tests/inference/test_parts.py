@@ -1,0 +1,115 @@
+"""What entities are made of: windows, overlaps, remembered mentions, calibration. Oracles are brute force."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mproto import Document, Entry, Gazetteer, Span
+from mproto.encoding.windows import Window
+from mproto.errors import InputError
+from mproto.inference.entities import Entity, read_entities
+from mproto.inference.mentions import FILE, Mentions
+from mproto.inference.tagger import Tagged
+from mproto.inference.terms import Found, Terms
+from mproto.training.calibration import best_temperature
+
+TAGS = ("O", "I-A", "I-B")
+
+
+def window(document: int, start: int, size: int) -> Window:
+    return Window(document, start, [], list(range(size)), [])
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=30), st.data())
+def test_entities_do_not_depend_on_where_windows_end(tags: list[int], data: st.DataObject) -> None:
+    document = Document(" ".join("w" * (1 + i % 3) for i in range(len(tags))))
+    cuts = sorted({0, len(tags), *data.draw(st.lists(st.integers(0, len(tags)), max_size=4))})
+    windows = [window(0, a, b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
+    scores = [i / 100 for i in range(len(tags))]
+
+    def said(own: list[Window]) -> Tagged:
+        rows = [w.start + i for w in own for i in range(len(w.firsts))]
+        return Tagged([tags[row] for row in rows], [scores[row] for row in rows], [tags[row] for row in rows], scores)
+
+    data.draw(st.randoms(use_true_random=False)).shuffle(windows)
+    (found,) = read_entities([document], [(windows, said(windows))], TAGS, ("O-1", "A-1", "B-1"))
+    expected = []
+    for i, tag in enumerate(tags):
+        if tag and i and tags[i - 1] == tag:
+            expected[-1][1] = i + 1
+        elif tag:
+            expected.append([i, i + 1, tag])
+    starts, ends = document.edges
+    assert [e.span for e in found] == [Span(starts[a], ends[b - 1], TAGS[t][2:]) for a, b, t in expected]
+    assert [e.score for e in found] == pytest.approx([np.mean(scores[a:b]) for a, b, _ in expected])
+    assert [e.prototype for e in found] == [("", "A-1", "B-1")[t] for _, _, t in expected]
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 6)), max_size=8)
+
+
+def disjoint(spans: list[tuple[int, int]], label: str) -> list[Span]:
+    found: list[Span] = []
+    for start, size in sorted(spans):
+        if not found or start >= found[-1].end:
+            found.append(Span(start, start + size, label))
+    return found
+
+
+@given(SPANS, SPANS, st.sampled_from(["union", "prefer-gazetteer"]))
+def test_combinations_keep_one_side_whole(ours: list[tuple[int, int]], theirs: list[tuple[int, int]], how: str) -> None:
+    model, terms = disjoint(ours, "A"), disjoint(theirs, "B")
+    gazetteer = Terms(Gazetteer(()), how)  # type: ignore[arg-type]
+    found = gazetteer.combine([Entity(s, 0.5) for s in model], [Found(s, Entry("", "B")) for s in terms])
+    first, then = (model, terms) if how == "union" else (terms, model)
+    free = [s for s in then if all(s.end <= f.start or f.end <= s.start for f in first)]
+    assert [entity.span for entity in found] == sorted([*first, *free])
+    assert all(entity.score == (0.5 if entity.span.label == "A" else 1.0) for entity in found)
+
+
+def test_an_entity_that_both_find_keeps_the_models_score() -> None:
+    document = Document("Aspirin helps")
+    terms = Terms(Gazetteer((Entry("Aspirin", "Chemical"),)), "prefer-gazetteer")
+    (found,) = terms.find(document)
+    assert terms.combine([Entity(found.span, 0.7, "Chemical-1")], [found]) == [Entity(found.span, 0.7, "Chemical-1")]
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_nearest_mentions_are_those_with_the_largest_cosine(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    features, query = random.normal(size=(9, 5)), random.normal(size=5)
+    labels = ["A", "B"] * 4 + ["A"]
+    mentions = Mentions([f"t{i}" for i in range(9)], labels, features)
+    cosine = features @ query / np.linalg.norm(features, axis=1)
+    expected = sorted((i for i in range(9) if labels[i] == "A"), key=lambda i: -cosine[i])[:3]
+    assert mentions.nearest(query, "A") == [f"t{i}" for i in expected]
+    assert mentions.nearest(query, "C") == []
+
+
+def test_mentions_are_saved_and_damage_is_seen(tmp_path: Path) -> None:
+    assert Mentions.load(tmp_path) is None
+    mentions = Mentions(["naïve", "b"], ["A", "B"], np.array([[3.0, 4.0], [1.0, 0.0]]))
+    mentions.save(tmp_path)
+    again = Mentions.load(tmp_path)
+    assert again is not None
+    assert (again.texts, again.labels, again.nearest(np.array([1.0, 1.0]), "A")) == (
+        ["naïve", "b"],
+        ["A", "B"],
+        ["naïve"],
+    )
+    (tmp_path / FILE).write_bytes(b"\x80\x04 no tensors")
+    with pytest.raises(InputError, match="the model works without it"):
+        Mentions.load(tmp_path)
+
+
+def test_calibration_finds_the_temperature_that_labels_were_drawn_with() -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits = 3 * torch.randn(20_000, 4, generator=generator)
+    labels = torch.multinomial((logits / 2.5).softmax(-1), 1, generator=generator).squeeze(-1)
+    assert best_temperature(logits.log_softmax(-1), labels) == pytest.approx(2.5, rel=0.05)
