@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ def window(document: int, start: int, size: int) -> Window:
 def test_entities_do_not_depend_on_where_windows_end(tags: list[int], data: st.DataObject) -> None:
     document = Document(" ".join("w" * (1 + i % 3) for i in range(len(tags))))
     cuts = sorted({0, len(tags), *data.draw(st.lists(st.integers(0, len(tags)), max_size=4))})
-    windows = [window(0, a, b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
+    windows = [window(0, a, b - a) for a, b in pairwise(cuts)]
     scores = [i / 100 for i in range(len(tags))]
 
     def said(own: list[Window]) -> Tagged:

@@ -1,0 +1,220 @@
+"""Exported models: the graph's parts against torch, whole models against the original, and every way to be damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from encoders import embedded, write_roberta
+from mproto import Document, Recognizer, demo, train
+from mproto.cli import main
+from mproto.errors import InputError, MprotoError
+from mproto.inference.onnx import FILE
+from mproto.integrations.exporting import export_model
+from mproto.integrations.onnx_decision import choice, decision
+from mproto.integrations.parity import Parity, compare
+from mproto.method.sequence import most_likely
+from mproto.models.tagger import TaggerModel
+from runs import labelled, small_config, small_model
+
+TEXTS = [document.text for document in demo.documents("test")[:10]]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.integers(0, 2**31 - 1))
+def test_the_graph_chooses_tags_as_torch_does(lengths: list[int], seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    likely = torch.randn(sum(lengths), 3, generator=generator)
+    change = torch.randn(3, 3, generator=generator)
+    inputs = {
+        "likely": likely.numpy(),
+        "rows": np.repeat(np.arange(len(lengths)), lengths),
+        "places": np.concatenate([np.arange(length) for length in lengths]),
+        "lengths": np.array(lengths),
+    }
+    (tags,) = onnxruntime.InferenceSession(decision(change).SerializeToString()).run(None, inputs)
+    assert tags.tolist() == most_likely(likely, lengths, change).tolist()
+    session = onnxruntime.InferenceSession(choice("likely", "chosen").SerializeToString())
+    (chosen,) = session.run(None, {"tags": tags, "likely": likely.numpy()})
+    np.testing.assert_array_equal(chosen, likely.numpy()[np.arange(len(tags)), tags])
+
+
+@cache
+def tiny(method: str, *further: str) -> Path:
+    """A model on a tiny encoder that keeps letter case, saved."""
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp())
+    config = small_config(f"encoder={write_roberta(folder, positions=80)}", *further, method=method)
+    train(labelled(), config=config).save_pretrained(folder / "model")
+    return folder / "model"
+
+
+@pytest.mark.parametrize("method", ["mproto", "tagger"])
+def test_an_exported_model_says_the_same(method: str, tmp_path: Path) -> None:
+    parity = export_model(tiny(method), tmp_path / "out")
+    assert parity.agreement == 1
+    assert parity.f1 in (0, 1)  # 0, where there is nothing to find
+    original, exported = Recognizer.from_pretrained(tiny(method)), Recognizer.from_pretrained(tmp_path / "out")
+    long = " ".join(TEXTS * 3)  # several windows
+    for one, other in zip(original([*TEXTS, long, ""]), exported([*TEXTS, long, ""]), strict=True):
+        assert [{**e, "score": 0} for e in one] == [{**e, "score": 0} for e in other]
+        assert [e["score"] for e in one] == pytest.approx([e["score"] for e in other], abs=1e-4)
+    one, other = (ner(long, provenance=True) for ner in (original, exported))
+    assert [e["provenance"].get("prototype") for e in one] == [e["provenance"].get("prototype") for e in other]
+    assert [e["provenance"]["like"] for e in one] == [e["provenance"]["like"] for e in other]
+    assert exported.labels == original.labels
+    with pytest.raises(InputError, match="only finds entities"):
+        _ = exported.model
+    with pytest.raises(InputError, match="runs on the CPU"):
+        exported.to("cuda")
+
+
+@pytest.mark.slow
+def test_the_embedded_encoder_in_eight_bits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    embedded()
+    small_model().save_pretrained(tmp_path / "model")
+    code = main(["export", str(tmp_path / "model"), str(tmp_path / "out"), "--int8", "--json"])
+    said = capsys.readouterr()
+    if code:  # a model that has learnt next to nothing may not survive rounding; then nothing is left behind
+        assert "should be the same" in said.err
+        assert {path.name for path in tmp_path.iterdir()} == {"model"}
+        return
+    assert json.loads(said.out)["agreement"] >= 0.98
+    size = (tmp_path / "out" / FILE).stat().st_size
+    assert size < 0.3 * (tmp_path / "model" / "model.safetensors").stat().st_size
+    assert Recognizer.from_pretrained(tmp_path / "out")("Aspirin helps")
+
+
+def test_eight_bits(tmp_path: Path) -> None:
+    """Rounding moves scores a little; a model that it moves further is refused, and nothing is left behind."""
+    try:
+        export_model(tiny("mproto"), tmp_path / "out", int8=True)
+    except MprotoError as error:
+        assert "Export it without --int8" in str(error)
+        assert not list(tmp_path.iterdir())
+        return
+    original, rounded = (Recognizer.from_pretrained(path) for path in (tiny("mproto"), tmp_path / "out"))
+    (_, one), *_ = original.tagged([Document(TEXTS[0])])
+    (_, other), *_ = rounded.tagged([Document(TEXTS[0])])
+    assert one.scores != other.scores
+    assert one.scores == pytest.approx(other.scores, abs=0.1)
+
+
+def test_torch_is_not_needed() -> None:
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'transformers'): sys.modules[name] = None\n"
+        "from mproto import Recognizer\n"
+        f"print(Recognizer.from_pretrained({str(_exported())!r})('Aspirin helps', provenance=True))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("[")
+
+
+def test_a_folder_for_transformers(tmp_path: Path) -> None:
+    from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+    export_model(tiny("tagger"), tmp_path / "out", format="transformers")
+    plain = AutoModelForTokenClassification.from_pretrained(tmp_path / "out").eval()
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out", add_prefix_space=True)
+    document = Document("this is a text of hello world words")
+    inputs = tokenizer([list(document.word_texts)], is_split_into_words=True, return_tensors="pt")
+    tags = plain(**inputs).logits[0].argmax(-1)
+    (_, said), *_ = Recognizer.from_pretrained(tiny("tagger")).tagged([document])
+    words = inputs.word_ids(0)
+    firsts = [i for i, word in enumerate(words) if word is not None and word != words[i - 1]]
+    assert tags[firsts].tolist() == said.tags
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("mproto", {"format": "transformers"}, "prototypes.*export it as onnx"),
+        ("autoner", {}, "decides on spans"),
+        ("autoner", {"format": "transformers"}, "decides on spans"),
+        ("tagger", {"format": "transformers", "int8": True}, "eight bits"),
+    ],
+)
+def test_what_cannot_be_exported(method: str, options: dict[str, object], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        export_model(tiny(method), tmp_path / "out", **options)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_shapes_are_more_than_transformers_can_hold(tmp_path: Path) -> None:
+    config = small_config(method="tagger")
+    Recognizer(TaggerModel.build(embedded(), ["A"], config), config).save_pretrained(tmp_path / "model")
+    with pytest.raises(InputError, match="shapes=false"):
+        export_model(tmp_path / "model", tmp_path / "out", format="transformers")
+
+
+def test_models_that_differ_are_told_apart() -> None:
+    documents = list(demo.documents("test")[:6])
+    one, other = Recognizer.from_pretrained(tiny("mproto")), small_model()
+    parity = compare(one, other, documents, gold=True)
+    assert parity.words == sum(document.word_count for document in documents)
+    assert parity.exported is not None
+    assert 0 < parity.agreement < 1
+    with pytest.raises(MprotoError, match="all of them should be the same"):
+        parity.check(exact=True)
+    same = compare(other, other, documents, gold=True)
+    assert (same.agreement, same.f1, same.difference) == (1, 1, 0)
+    same.check(exact=True)
+    with pytest.raises(MprotoError, match="F1 is 2.00 lower"):
+        Parity(1, 100, 99, 0.9, 0.8, 0.78).check(exact=False)
+
+
+class TestDamage:
+    @pytest.fixture
+    def exported(self, tmp_path: Path) -> Path:
+        return Path(shutil.copytree(_exported(), tmp_path / "model"))
+
+    def test_another_version(self, exported: Path) -> None:
+        description = json.loads((exported / "config.json").read_text())
+        description["onnx"]["graph"] = 99
+        (exported / "config.json").write_text(json.dumps(description))
+        with pytest.raises(InputError, match=r"version 99 .* this mproto reads version 1.*export the model again"):
+            Recognizer.from_pretrained(exported)
+
+    @pytest.mark.parametrize("name", [FILE, "tokenizer.json"])
+    def test_a_file_is_missing_or_another(self, exported: Path, name: str) -> None:
+        (exported / name).write_bytes((exported / name).read_bytes()[:-10])
+        with pytest.raises(InputError, match="is not the file that was saved"):
+            Recognizer.from_pretrained(exported)
+        (exported / name).unlink()
+        with pytest.raises(InputError, match=f"holds no {name}"):
+            Recognizer.from_pretrained(exported)
+
+    def test_a_graph_that_is_none(self, exported: Path) -> None:
+        description = json.loads((exported / "config.json").read_text())
+        del description["files"]
+        (exported / "config.json").write_text(json.dumps(description))
+        (exported / FILE).write_bytes(b"no graph")
+        with pytest.raises(InputError, match="cannot be read by onnxruntime"):
+            Recognizer.from_pretrained(exported)
+
+    def test_a_pickle(self, tmp_path: Path) -> None:
+        model = Path(shutil.copytree(tiny("mproto"), tmp_path / "model"))
+        (model / "model.safetensors").write_bytes(b"\x80\x04\x95 evil")
+        with pytest.raises(InputError, match="is a pickle.*never read"):
+            Recognizer.from_pretrained(model)
+
+
+@cache
+def _exported() -> Path:
+    folder = tiny("mproto").parent / "onnx"
+    export_model(tiny("mproto"), folder)
+    return folder
