@@ -1,0 +1,1 @@
+"""Ways into other libraries, one file and one optional extra each."""
