@@ -49,6 +49,7 @@ class Hub:
     repositories: dict[str, Repository] = field(default_factory=dict)
     uploads: dict[str, bytes] = field(default_factory=dict)
     fetched: list[str] = field(default_factory=list)
+    asked: int = 0
 
     def add(self, name: str, files: Files, *, private: bool = False, gated: bool = False) -> Repository:
         repository = self.repositories[name] = Repository(private, gated)
@@ -74,6 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
     def answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = unquote(urlsplit(self.path).path)
+        self.hub.asked += 1
         status, headers, content = _error(503, "Ill") if self.hub.broken else self.route(path, body)
         self.send_response(status)
         for name, value in {"Content-Length": str(len(content)), **headers}.items():

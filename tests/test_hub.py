@@ -119,8 +119,9 @@ def test_revisions(hub: Hub) -> None:
 def test_what_was_fetched_is_found_without_a_connection(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.add(NAME, MODEL)
     before = find_model(NAME)
-    hub.broken = True
+    hub.broken, hub.asked = True, 0
     assert find_model(NAME) == before
+    assert hub.asked == 1  # who waits for retries thinks that it hangs
     point_to(monkeypatch, nobody_listens())
     assert find_model(NAME) == before
     with pytest.raises(InputError, match="is no folder here, was not fetched before, and .* does not answer"):
