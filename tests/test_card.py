@@ -70,7 +70,7 @@ TEXT = st.text(max_size=25) | st.lists(st.sampled_from(MARKUP), max_size=6).map(
 
 @settings(max_examples=60)
 @given(TEXT, TEXT, TEXT)
-@example("\ud800", "\x85\u2028\x00", "#")
+@example("\ud800", "\x85\u2028\x00", "\ud800#")
 @example("- a", "1. b", "=== ")
 @example("12) a", "+ b", "+")
 @example(" ", "", "\n")
