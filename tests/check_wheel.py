@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import sysconfig
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from pathlib import Path
 
 import mproto
@@ -13,6 +13,7 @@ from mproto import demo
 command = Path(sysconfig.get_path("scripts")) / "mproto"
 assert Path(mproto.__file__).is_relative_to(sys.prefix), mproto.__file__
 assert version("mproto-ner") == mproto.__version__
+assert [entry.name for entry in entry_points(group="spacy_factories")] == ["mproto"]
 assert len(demo.documents("train")) > 600
 assert (demo.FOLDER / "GUIDE.md").is_file()
 assert (Path(mproto.__file__).parent / "py.typed").is_file()

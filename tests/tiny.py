@@ -1,0 +1,26 @@
+"""A recogniser of a few kilobytes: what is saved, packed and sent does not get more right by being large."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from encoders import write_roberta
+from mproto import Document, Recognizer, demo, train
+from mproto.config import load_config
+from runs import SMALL, labelled
+
+
+@cache
+def tiny_model() -> Recognizer:
+    """Tests must not train it further."""
+    with tempfile.TemporaryDirectory() as folder:
+        encoder = str(write_roberta(Path(folder), positions=200))
+        recognizer = train(labelled(), config=load_config(settings=SMALL, encoder=encoder))
+    assert any(recognizer.entities(documents())), "it should find something, or tests would compare nothing"
+    return recognizer
+
+
+def documents() -> list[Document]:
+    return [Document(document.text) for document in demo.documents("test")[:12]]
