@@ -164,6 +164,7 @@ def test_words_of_a_sentence_are_chosen_together() -> None:
     with torch.no_grad():
         answers, found = model.decide(batch).answers[0], model.predict(batch)
     assert found.tags.tolist() == most_likely(answers, [d.word_count for d in documents], change).tolist()
-    torch.testing.assert_close(found.scores, answers.exp().gather(1, found.tags.unsqueeze(-1)).squeeze(-1))
+    scores = (answers / model.calibration).softmax(-1).gather(1, found.tags.unsqueeze(-1)).squeeze(-1)
+    torch.testing.assert_close(found.scores, scores)
     assert found.prototype is not None
     assert torch.equal(model.bank.class_of[found.prototype], found.tags)  # type: ignore[index, union-attr]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 DOCUMENTS, BY_PEOPLE, GAZETTEER, SCORES = "training documents", "documents labelled by people", "gazetteer", "scores"
+CALIBRATED = "scores of entities calibrated on"
 """What a card may hold that has a place of its own; whatever else it holds is listed as it is."""
 MEASURES = ("precision", "recall", "f1")
 _MARKUP = re.compile(r"[\\`*_\[\]<>#|&~$]|:(?=//)|^[-+=]")
@@ -123,7 +124,7 @@ def _data(card: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]
 
 def _rest(card: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[str]:
     """What has no place of its own; scores too, where they are not what they should be."""
-    placed = {DOCUMENTS, BY_PEOPLE, GAZETTEER, *([SCORES] if scores else [])}
+    placed = {DOCUMENTS, BY_PEOPLE, GAZETTEER, CALIBRATED, *([SCORES] if scores else [])}
     yield from (f"- {_text(key)}: {_text(value)}" for key, value in card.items() if key not in placed)
 
 
@@ -159,7 +160,10 @@ def _limits(
     if scheme == "io":
         yield "- Two entities of one type without a word between them become one."
     yield "- Entities do not overlap, and none lies inside another."
-    yield "- Scores rank what it found by how sure it is; they are no measured probabilities of being right."
+    if CALIBRATED in card:
+        yield f"- Scores say how sure it is of an entity; they were calibrated on {_text(card[CALIBRATED])}."
+    else:
+        yield "- Scores rank what it found by how sure it is; they are no measured probabilities of being right."
 
 
 def _scores(card: Mapping[str, Any]) -> list[Score]:

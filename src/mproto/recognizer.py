@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+import shutil
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mproto.card import model_card
 from mproto.config import Config
 from mproto.encoding.plan import longest_first
+from mproto.encoding.shapes import keeps_case
 from mproto.encoding.windows import make_windows
 from mproto.errors import InputError, MissingExtraError
 from mproto.gazetteer.options import MatchOptions
+from mproto.hub import find_model, push_to_hub
 from mproto.inference.entities import Entity, read_entities
 from mproto.inference.folder import AGAIN, BEST, WEIGHTS, check_files, model_folder, read_description, write_description
 from mproto.inference.mentions import Mentions
 from mproto.inference.provenance import provenance_of
-from mproto.inference.styles import get_style
+from mproto.inference.styles import get_style, word_numbers
 from mproto.inference.terms import Terms
-from mproto.inference.texts import as_documents, check_length, is_one
+from mproto.inference.texts import as_documents, blocks, check_length, is_one
 from mproto.inference.thresholds import thresholds
 from mproto.version import __version__
 
@@ -35,9 +38,6 @@ if TYPE_CHECKING:
     from mproto.text.document import Document
 
 __all__ = ["BEST", "Entity", "Recognizer"]
-
-FIRST, AT_ONCE, CHARACTERS_AT_ONCE = 32, 1024, 1_000_000
-"""Documents that are sorted by length together, at first and later, and their characters; a longer one goes alone."""
 
 
 class Recognizer:
@@ -150,11 +150,11 @@ class Recognizer:
         documents = as_documents([texts] if one else texts, split=is_split_into_words)
 
         def written() -> Iterator[Any]:
-            for block in _blocks(documents):
+            for block in blocks(documents):
                 found = self.entities(block, batch_size=batch_size, features=provenance)
                 for document, entities in zip(block, found, strict=True):
                     kept = [entity for entity in entities if entity.score >= least.get(entity.span.label, 0)]
-                    extras = [{} for _ in kept] if not is_split_into_words else _word_numbers(document, kept)
+                    extras = [{} for _ in kept] if not is_split_into_words else word_numbers(document, kept)
                     if provenance:
                         for extra, known in zip(extras, self._provenance(document, kept), strict=True):
                             extra["provenance"] = known
@@ -175,7 +175,7 @@ class Recognizer:
             threshold: the least score of an entity, for all types or for each.
         """
         least = thresholds(threshold, self.labels)
-        for block in _blocks(documents):
+        for block in blocks(documents):
             for document, entities in zip(block, self.entities(block, batch_size=batch_size), strict=True):
                 kept = [entity for entity in entities if entity.score >= least.get(entity.span.label, 0)]
                 labelled = document.with_spans([entity.span for entity in kept], document.gold)
@@ -223,25 +223,57 @@ class Recognizer:
         Raises:
             OSError: it cannot be written.
         """
-        from mproto.models.storage import save_model
-
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        if isinstance(exported := getattr(self.tagger, "folder", None), Path):
+            shutil.copytree(exported, folder, dirs_exist_ok=True)
+            return
+        from mproto.models.storage import save_model
+
         parts = save_model(self.model, folder)
         if self.mentions is not None:
             self.mentions.save(folder)
         about = {"mproto_version": __version__, **parts, "settings": self.config.as_dict(), "card": self.card}
         write_description(folder, about, checked=(WEIGHTS,))
-        (folder / "README.md").write_text(_model_card(self), "utf-8")
+        text = model_card(
+            self.labels,
+            self.config.method,
+            self.model.encoder.name,
+            self.card,
+            __version__,
+            self.config.as_dict(),
+            scheme=self.model.scheme,
+            keeps_case=keeps_case(self.model.tokens),
+        )
+        (folder / "README.md").write_text(text, "utf-8")
+
+    def push_to_hub(
+        self,
+        name: str,
+        *,
+        private: bool | None = None,
+        token: str | bool | None = None,
+        revision: str | None = None,
+        commit_message: str = "Upload a model of mproto",
+    ) -> str:
+        """Send it to the Hugging Face hub; its address there. See `mproto.hub.push_to_hub`."""
+        return push_to_hub(self, name, private=private, token=token, revision=revision, commit_message=commit_message)
 
     @classmethod
-    def from_pretrained(cls, folder: Path | str) -> Recognizer:
-        """A model that `save_pretrained` wrote, or the best one of a training run.
+    def from_pretrained(
+        cls, name_or_path: Path | str, *, revision: str | None = None, token: str | bool | None = None
+    ) -> Recognizer:
+        """A model that `save_pretrained` or `mproto export` wrote, the best one of a training run, or one of the hub.
+
+        Args:
+            name_or_path: a folder; or, as a string, a name of the Hugging Face hub, `user/name`.
+            revision: a branch, a tag or a commit there.
+            token: for one that not everybody may see; without, that of `hf auth login`.
 
         Raises:
             InputError: it is not there, not whole, or not a model.
         """
-        folder = model_folder(Path(folder))
+        folder = model_folder(find_model(name_or_path, revision=revision, token=token))
         description = read_description(folder)
         try:
             config = Config().with_values({"shapes": False, **description["settings"]})  # older models had none
@@ -268,56 +300,3 @@ def _load_tagger(folder: Path, description: dict[str, Any], config: Config) -> T
         return OnnxTagger(folder, description)
     except (KeyError, TypeError) as error:
         raise InputError(f"is not a whole model: {error}", path=folder, hint="export it again") from None
-
-
-def _word_numbers(document: Document, entities: Sequence[Entity]) -> list[dict[str, Any]]:
-    """The first word of each entity, and the one behind its last."""
-    starts, ends = document.edges
-    return [
-        {"word_start": bisect_left(starts, e.span.start), "word_end": bisect_left(ends, e.span.end) + 1}
-        for e in entities
-    ]
-
-
-def _blocks(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Documents that are read together: few at first, since somebody may be waiting, then many; fewer long ones."""
-    block: list[Document] = []
-    size, most = 0, FIRST
-    for document in documents:
-        if block and (len(block) == most or size + len(document.text) > CHARACTERS_AT_ONCE):
-            yield block
-            block, size, most = [], 0, min(2 * most, AT_ONCE)
-        block.append(document)
-        size += len(document.text)
-    if block:
-        yield block
-
-
-def _whose_labels(card: Mapping[str, Any]) -> str:
-    if "gazetteer" not in card:
-        return "."
-    people = card.get("documents labelled by people")
-    return ", from labels that a term list gave" + (", and some that people did." if people else ", not people.")
-
-
-def _model_card(recognizer: Recognizer) -> str:
-    """A README for the model's folder."""
-    lines = [
-        "---",
-        "library_name: mproto",
-        "pipeline_tag: token-classification",
-        "---",
-        "",
-        f"# Named-entity recogniser: {', '.join(recognizer.labels)}",
-        "",
-        f"Trained with mproto {__version__}, method `{recognizer.config.method}`, on the encoder "
-        f"`{recognizer.model.encoder.name}`" + _whose_labels(recognizer.card),
-        "",
-        *(f"- {key}: {value}" for key, value in recognizer.card.items()),
-        "",
-        "```python",
-        "from mproto import Recognizer",
-        'ner = Recognizer.from_pretrained("this folder")',
-        "```",
-    ]
-    return "\n".join(lines) + "\n"

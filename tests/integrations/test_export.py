@@ -22,6 +22,7 @@ from mproto.cli import main
 from mproto.errors import InputError, MprotoError
 from mproto.inference.onnx import FILE
 from mproto.integrations.exporting import export_model
+from mproto.integrations.onnx import export_onnx
 from mproto.integrations.onnx_decision import choice, decision
 from mproto.integrations.parity import Parity, compare
 from mproto.method.sequence import most_likely
@@ -98,14 +99,10 @@ def test_the_embedded_encoder_in_eight_bits(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_eight_bits(tmp_path: Path) -> None:
-    """Rounding moves scores a little; a model that it moves further is refused, and nothing is left behind."""
-    try:
-        export_model(tiny("mproto"), tmp_path / "out", int8=True)
-    except MprotoError as error:
-        assert "Export it without --int8" in str(error)
-        assert not list(tmp_path.iterdir())
-        return
-    original, rounded = (Recognizer.from_pretrained(path) for path in (tiny("mproto"), tmp_path / "out"))
+    """Rounding moves scores, a little. A model that has learnt next to nothing may not pass the check for all that."""
+    original = Recognizer.from_pretrained(tiny("mproto"))
+    export_onnx(original, tmp_path, int8=True)
+    rounded = Recognizer.from_pretrained(tmp_path)
     (_, one), *_ = original.tagged([Document(TEXTS[0])])
     (_, other), *_ = rounded.tagged([Document(TEXTS[0])])
     assert one.scores != other.scores

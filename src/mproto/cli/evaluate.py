@@ -21,7 +21,7 @@ EXAMPLE = "mproto evaluate my-run test.jsonl --gazetteer terms/"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", type=Path, help="a model, or the folder of a training run")
+    parser.add_argument("model", metavar="MODEL", help="a model, or the folder of a training run")
     parser.add_argument("corpus", metavar="CORPUS", type=Path, help="documents with the right spans")
     add_gazetteer(parser, "also score terms that are in it and terms that are not")
     parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples; 0 for no intervals")

@@ -24,7 +24,7 @@ EXAMPLE = "mproto export my-run my-run-onnx --format onnx --int8"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", type=Path, help="a model, or the folder of a training run")
+    parser.add_argument("model", metavar="MODEL", help="a model, or the folder of a training run")
     parser.add_argument("output", metavar="OUT", type=Path, help="the folder to write")
     parser.add_argument("--format", choices=("onnx", "transformers"), default="onnx", help="onnx (default)")
     parser.add_argument("--int8", action="store_true", help="weights of eight bits: a quarter of the size, and faster")

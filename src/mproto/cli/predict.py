@@ -25,7 +25,7 @@ COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", type=Path, help="a model, an exported one, or a training run")
+    parser.add_argument("model", metavar="MODEL", help="a model, an exported one, or a training run")
     parser.add_argument(
         "input", metavar="INPUT", type=Path, help="a file (also .gz), a folder, or - for standard input"
     )

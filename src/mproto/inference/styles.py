@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from mproto.errors import InputError
@@ -61,6 +62,15 @@ def spacy(document: Document, entities: Sequence[Entity], extras: Sequence[Extra
         for e, extra in zip(entities, extras, strict=True)
     ]
     return {"text": document.text, "ents": spans, "title": None}
+
+
+def word_numbers(document: Document, entities: Sequence[Entity]) -> list[Extra]:
+    """The first word of each entity, and the one behind its last."""
+    starts, ends = document.edges
+    return [
+        {"word_start": bisect_left(starts, e.span.start), "word_end": bisect_left(ends, e.span.end) + 1}
+        for e in entities
+    ]
 
 
 _STYLES: dict[str, Callable[[Document, Sequence[Entity], Sequence[Extra]], Any]] = {

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 10_000_000
 """Of one text."""
+FIRST, AT_ONCE, CHARACTERS_AT_ONCE = 32, 1024, 1_000_000
+"""Documents that are sorted by length together, at first and later, and their characters; a longer one goes alone."""
 
 
 def is_one(texts: Any, *, split: bool) -> bool:
@@ -34,6 +36,20 @@ def as_documents(texts: Iterable[Any], *, split: bool) -> Iterator[Document]:
     """
     for number, text in enumerate(texts, 1):
         yield _from_words(text, number) if split else _from_text(text, number)
+
+
+def blocks(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Documents that are read together: few at first, since somebody may be waiting, then many; fewer long ones."""
+    block: list[Document] = []
+    size, most = 0, FIRST
+    for document in documents:
+        if block and (len(block) == most or size + len(document.text) > CHARACTERS_AT_ONCE):
+            yield block
+            block, size, most = [], 0, min(2 * most, AT_ONCE)
+        block.append(document)
+        size += len(document.text)
+    if block:
+        yield block
 
 
 def check_length(document: Document) -> None:

@@ -24,7 +24,7 @@ MOST_DOCUMENTS = 300
 
 
 def export_model(
-    model: Path,
+    model: Path | str,
     output: Path,
     *,
     format: Format = "onnx",
@@ -35,7 +35,7 @@ def export_model(
     """Write a model in another form; whole, and saying what the original says, or not at all.
 
     Args:
-        model: its folder.
+        model: its folder, or its name on the Hugging Face hub.
         output: the folder to write.
         format: `onnx`, which `Recognizer.from_pretrained` opens without torch, or `transformers`, a folder that
             `AutoModelForTokenClassification` opens without mproto.

@@ -124,6 +124,11 @@ def train(
         recognizer.mentions = remember(recognizer, [*learnt, *labelled], config.training.seed)
         if gold:
             calibrate(model, gold, config.training)
+            found = score(zip(gold, recognizer.predict([document.bare() for document in gold]), strict=True))
+            recognizer.card |= {
+                "scores": [{"corpus": "the development data", **found.overall.as_dict()}],
+                "scores of entities calibrated on": f"{len(gold):,} development documents",
+            }
         if folder:
             folder.finish(recognizer, loop.step)
         group.wait()
