@@ -13,14 +13,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from mproto import __version__
-from mproto.cli import annotate, convert, demo, doctor, encoders, evaluate, formats, predict, report, score, train
+from mproto.cli import (
+    annotate,
+    convert,
+    demo,
+    doctor,
+    encoders,
+    evaluate,
+    formats,
+    predict,
+    report,
+    score,
+    serve,
+    train,
+)
 from mproto.errors import MprotoError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
-COMMANDS = (demo, annotate, doctor, train, evaluate, predict, report, convert, score, formats, encoders)
+COMMANDS = (demo, annotate, doctor, train, evaluate, predict, serve, report, convert, score, formats, encoders)
 INTERRUPTED = 130
 STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
