@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mproto.service.batching import PADDING, Item, alike
+from mproto.service.batching import FILLING, WINDOW, Item, alike
 from services import Fake, Running, problem, running, until
 
 
@@ -179,8 +179,8 @@ def test_parts_of_a_batch_waste_little(lengths: list[int]) -> None:
     parts = list(alike(items))
     assert sorted(item.place for part in parts for item in part) == list(range(len(lengths)))
     for part in parts:
-        sizes = [len(item.text) + 32 for item in part]
-        assert max(sizes) * len(sizes) <= PADDING * sum(sizes)
+        sizes = [min(len(item.text), WINDOW) for item in part]
+        assert max(sizes) * len(sizes) - sum(sizes) <= FILLING
 
 
 def test_long_texts_do_not_make_short_ones_long() -> None:

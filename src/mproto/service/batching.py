@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     Entities = list[dict[str, Any]]
     Tag = Callable[[list[str]], list[Entities]]
 
-PADDING = 2.0
-"""How many characters a call may read for each that there is: texts are filled up to the longest of their call."""
+FILLING = 300
+"""Characters that a call may read in vain, since texts are filled up to its longest; about what another call would cost."""
+WINDOW = 2000
+"""Longer texts are read in parts of about so many characters, so that filling grows no further."""
 
 
 class ModelError(Exception):
@@ -202,12 +204,12 @@ class Batcher:
 
 
 def alike(items: Sequence[Item]) -> Iterator[list[Item]]:
-    """Parts of a batch that do not fill short texts up to the length of a much longer one; the shortest come first."""
+    """Parts of a batch that do not fill short texts up to the length of much longer ones; the shortest come first."""
     part: list[Item] = []
     total = 0
     for item in sorted(items, key=lambda item: len(item.text)):
-        length = len(item.text) + 32  # so that words and short sentences are alike
-        if part and length * (len(part) + 1) > PADDING * (total + length):
+        length = min(len(item.text), WINDOW)
+        if length * len(part) - total > FILLING:
             yield part
             part, total = [], 0
         part.append(item)

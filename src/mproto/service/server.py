@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from mproto.recognizer import Recognizer
     from mproto.service.limits import Limits
 
+KEEP_ALIVE = 75
+"""Seconds that an idle connection stays open: longer than in usual proxies, which else send into one that just closed."""
+
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket at an address; port 0 is any free one.
@@ -75,6 +78,7 @@ def serve(
         ws="none",
         server_header=False,
         backlog=2048,
+        timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=round(limits.stop_seconds) or 1,
     )
     server = uvicorn.Server(config)
