@@ -76,7 +76,7 @@ class Running:
             async with self.client() as client:
                 return await talk(client)
 
-        return asyncio.run(whole())
+        return asyncio.run(asyncio.wait_for(whole(), 20))  # nobody waits for ever
 
     def post(self, asked: Any = None, **options: Any) -> httpx.Response:
         """The answer to one request for entities."""
