@@ -25,6 +25,7 @@ from mproto.cli import (
     predict,
     report,
     score,
+    serve,
     train,
 )
 from mproto.errors import MprotoError
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
-COMMANDS = (demo, annotate, doctor, train, evaluate, predict, export, report, convert, score, formats, encoders)
+COMMANDS = (demo, annotate, doctor, train, evaluate, predict, serve, export, report, convert, score, formats, encoders)
 INTERRUPTED = 130
 STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 

@@ -1,0 +1,127 @@
+"""The OpenAPI description: what is asked, what is answered, and every code that can come, with this service's limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic.json_schema import models_json_schema
+
+from mproto.service.schemas import ErrorAnswer, Health, ModelInfo, OneAnswer, SeveralAnswers
+from mproto.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mproto.service.limits import Limits
+
+ERRORS = {
+    401: "The token is missing or wrong.",
+    408: "The body did not arrive in time.",
+    413: "The body has too many bytes.",
+    422: "The body is not JSON, not of the right form, or beyond a limit.",
+    429: "Too many texts wait for the model; `Retry-After` says when to try again.",
+    500: "The model, or the service, failed on this request; others go on.",
+    503: "The model is being loaded, or the service stops; `Retry-After` says when to try again.",
+}
+HEADERS = {
+    401: "WWW-Authenticate",
+    429: "Retry-After",
+    503: "Retry-After",
+}
+EXAMPLE = "Selegiline-induced postural hypotension"
+Json = dict[str, Any]
+
+
+def describe(limits: Limits, labels: Sequence[str], *, with_token: bool) -> Json:
+    """The whole description.
+
+    Args:
+        limits: of the service; they are part of the schema.
+        labels: the types of the model, if it is loaded.
+        with_token: whether callers need one.
+    """
+    always = (401, 500) if with_token else (500,)
+    answers = {"anyOf": [_ref(OneAnswer), _ref(SeveralAnswers)]}
+    paths = {
+        "/v1/entities": {
+            "post": {
+                "operationId": "entities",
+                "summary": "The entities of a text, or of each of several",
+                "description": "Offsets count Unicode characters (code points), the end is exclusive.",
+                "requestBody": {"required": True, "content": _content(_request(limits, labels))},
+                "responses": _responses("What was found", answers, (408, 413, 422, 429, 503, *always)),
+            }
+        },
+        "/v1/model": _get("model", "The model, and the limits of the service", ModelInfo, (503, *always)),
+        "/health/live": _get("live", "Whether the process answers", Health, (500,)),
+        "/health/ready": _get("ready", "Whether the model is loaded and requests are taken", Health, (500, 503)),
+        "/metrics": _page("metrics", "Figures for Prometheus", "text/plain", always),
+        "/docs": _page("docs", "This description as a page that needs no network", "text/html", always),
+        "/openapi.json": _get("openapi", "This description", None, always),
+    }
+    models = (OneAnswer, SeveralAnswers, ModelInfo, Health, ErrorAnswer)
+    _, schemas = models_json_schema(
+        [(model, "serialization") for model in models], ref_template="#/components/schemas/{model}"
+    )
+    description: Json = {
+        "openapi": "3.1.0",
+        "info": {"title": "mproto", "version": __version__, "description": "Named entities in texts."},
+        "paths": paths,
+        "components": {"schemas": schemas["$defs"]},
+    }
+    if with_token:
+        description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        for path, methods in paths.items():
+            for operation in methods.values():
+                operation["security"] = [] if path.startswith("/health/") else [{"token": []}]
+    return description
+
+
+def _request(limits: Limits, labels: Sequence[str]) -> Json:
+    text = {"type": "string", "maxLength": limits.characters}
+    type_ = {"type": "string", "enum": list(labels)} if labels else {"type": "string"}
+    shared = {
+        "threshold": {"type": "number", "minimum": 0, "maximum": 1, "description": "leave out lower scores"},
+        "types": {"type": "array", "items": type_, "minItems": 1, "description": "only these types"},
+    }
+
+    def form(name: str, schema: Json, example: object) -> Json:
+        properties = {name: schema, **shared}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": [name],
+            "additionalProperties": False,
+            "examples": [{name: example}],
+        }
+
+    several = {"type": "array", "items": text, "maxItems": limits.texts}
+    return {"anyOf": [form("text", text, EXAMPLE), form("texts", several, [EXAMPLE, "Aspirin helps."])]}
+
+
+def _get(id: str, summary: str, model: type | None, errors: Sequence[int]) -> Json:
+    schema = {"type": "object"} if model is None else _ref(model)
+    return {"get": {"operationId": id, "summary": summary, "responses": _responses(summary, schema, errors)}}
+
+
+def _page(id: str, summary: str, media_type: str, errors: Sequence[int]) -> Json:
+    responses = _responses(summary, {"type": "string"}, errors)
+    responses["200"]["content"] = _content({"type": "string"}, media_type)
+    return {"get": {"operationId": id, "summary": summary, "responses": responses}}
+
+
+def _responses(summary: str, schema: Json, errors: Sequence[int]) -> Json:
+    responses: Json = {"200": {"description": summary, "content": _content(schema)}}
+    for code in sorted(errors):
+        responses[str(code)] = {"description": ERRORS[code], "content": _content(_ref(ErrorAnswer))}
+        if code in HEADERS:
+            responses[str(code)]["headers"] = {HEADERS[code]: {"schema": {"type": "string"}}}
+    return responses
+
+
+def _content(schema: Json, media_type: str = "application/json") -> Json:
+    return {media_type: {"schema": schema}}
+
+
+def _ref(model: type) -> Json:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}

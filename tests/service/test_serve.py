@@ -1,0 +1,118 @@
+"""`mproto serve` as a process: it says where it is, answers, stops in order, and explains why it does not start."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+
+from mproto.cli import main, serve
+from runs import small_model
+from services import plain_logs
+
+
+def fail(*arguments: object, capsys: pytest.CaptureFixture[str]) -> str:
+    """The one sentence that a wrong call gets, in this process."""
+    assert main(["serve", *map(str, arguments)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    return shown.err
+
+
+def test_the_example_answers_and_stops_in_order(tmp_path: Path) -> None:
+    small_model().save_pretrained(tmp_path / "my-run")
+    arguments = [*shlex.split(serve.EXAMPLE)[1:], "--port", "0", "--threads", "1", "--batch-size", "2", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mproto", *arguments],
+        cwd=tmp_path,
+        env=os.environ | {"MPROTO_TOKEN": "s3cret"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        lines = [process.stdout.readline() for _ in range(4)]
+        address = json.loads("".join(lines))["address"]
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
+        while '"ready"' not in process.stderr.readline():
+            pass
+        texts = [f"Aspirin helps against headache number {i}" for i in range(40)]
+        headers = {"Authorization": "Bearer s3cret"}
+        answers: list[httpx.Response] = []
+        asking = threading.Thread(
+            target=lambda: answers.append(
+                httpx.post(f"{address}/v1/entities", json={"texts": texts}, headers=headers, timeout=60)
+            )
+        )
+        with httpx.Client(base_url=address, headers=headers) as client:
+            asking.start()
+            while "mproto_batch_texts_count 0.0" in client.get("/metrics").text:
+                pass
+            process.send_signal(signal.SIGTERM)  # while most of the texts wait
+        asking.join()
+        assert [len(answer.json()["entities"]) for answer in answers] == [40]
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+        assert '"message":"stopped"' in errors
+        assert "Aspirin" not in errors
+    finally:
+        process.kill()
+        process.wait()
+
+
+class TestWrongCalls:
+    def test_no_model(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert "nowhere: is no folder; name a model" in fail(tmp_path / "nowhere", "--port", 0, capsys=capsys)
+
+    def test_a_folder_without_a_model(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        with plain_logs():
+            assert main(["serve", str(tmp_path), "--port", "0"]) == 2
+        *logged, message = capsys.readouterr().err.splitlines()
+        assert message.endswith(
+            f"{tmp_path}: holds no model: config.json cannot be read (No such file or directory); check the path"
+        )
+        assert [json.loads(line)["message"] for line in logged] == ["listening"]
+
+    def test_a_port_that_is_taken(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            message = fail(tmp_path, "--port", port, capsys=capsys)
+        assert f"cannot listen at 127.0.0.1, port {port} (Address already in use); give another --port" in message
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--port", "70000"], "--port 70000 is no port"),
+            (["--host", "no such host"], "--host 'no such host' is no address of this machine"),
+            (["--host", "192.0.2.1"], "cannot listen at 192.0.2.1"),
+            (["--threads", "0"], "--threads 0 is not a number of threads; give 1 or more"),
+            (["--max-queue", "2"], "never fits a queue of 2; give --max-queue 256 or more"),
+            (["--token", ""], "the token is empty, or has blanks"),
+            (["--token", "a b"], "the token is empty, or has blanks"),
+        ],
+    )
+    def test_arguments(
+        self, arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert message in fail(tmp_path, *arguments, capsys=capsys)
+
+    def test_without_the_extra(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in [name for name in sys.modules if name.startswith("mproto.service.")]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, "uvicorn", None)
+        assert "run: pip install 'mproto-ner[serve]'" in fail(tmp_path, capsys=capsys)
