@@ -142,7 +142,8 @@ class Recognizer:
         Raises:
             InputError: something there is no text, or too long, or the call is wrong.
         """
-        write, least = get_style(style), thresholds(threshold, self.labels)
+        write = get_style(style)
+        thresholds(threshold, self.labels)  # a wrong one is wrong at once, and not when somebody reads the stream
         one = is_one(texts, split=is_split_into_words)
         if not one and isinstance(texts, str | bytes | None):
             hint = "give a list of words" if isinstance(texts, str) else "give a string, or several"
@@ -151,14 +152,13 @@ class Recognizer:
 
         def written() -> Iterator[Any]:
             for block in blocks(documents):
-                found = self.entities(block, batch_size=batch_size, features=provenance)
+                found = self.entities(block, batch_size=batch_size, threshold=threshold, features=provenance)
                 for document, entities in zip(block, found, strict=True):
-                    kept = [entity for entity in entities if entity.score >= least.get(entity.span.label, 0)]
-                    extras = [{} for _ in kept] if not is_split_into_words else word_numbers(document, kept)
+                    extras = word_numbers(document, entities) if is_split_into_words else [{} for _ in entities]
                     if provenance:
-                        for extra, known in zip(extras, self._provenance(document, kept), strict=True):
+                        for extra, known in zip(extras, self._provenance(document, entities), strict=True):
                             extra["provenance"] = known
-                    yield write(document, kept, extras)
+                    yield write(document, entities, extras)
 
         if one:
             return next(written())
@@ -174,26 +174,33 @@ class Recognizer:
             batch_size: windows that are read at once.
             threshold: the least score of an entity, for all types or for each.
         """
-        least = thresholds(threshold, self.labels)
         for block in blocks(documents):
-            for document, entities in zip(block, self.entities(block, batch_size=batch_size), strict=True):
-                kept = [entity for entity in entities if entity.score >= least.get(entity.span.label, 0)]
-                labelled = document.with_spans([entity.span for entity in kept], document.gold)
-                scores = [round(entity.score, 4) for entity in kept]
+            found = self.entities(block, batch_size=batch_size, threshold=threshold)
+            for document, entities in zip(block, found, strict=True):
+                labelled = document.with_spans([entity.span for entity in entities], document.gold)
+                scores = [round(entity.score, 4) for entity in entities]
                 yield labelled.with_meta({**document.meta, "scores": scores})
 
     def entities(
-        self, documents: Sequence[Document], *, batch_size: int = 32, features: bool = False
+        self,
+        documents: Sequence[Document],
+        *,
+        batch_size: int = 32,
+        threshold: Threshold = None,
+        features: bool = False,
     ) -> list[list[Entity]]:
         """The entities of each document, in order.
 
         Args:
             documents: any.
             batch_size: windows that are read at once.
+            threshold: the least score of an entity that the model finds, for all types or for each.
             features: whether each is to have that of its first word.
         """
+        least = thresholds(threshold, self.labels)
         tagged = self.tagged(documents, batch_size=batch_size, features=features)
         found = read_entities(documents, tagged, self.tagger.tags, self.tagger.prototype_names)
+        found = [[entity for entity in own if entity.score >= least[entity.span.label]] for own in found]
         if self.terms is None or self.terms.combination == "off":
             return found
         terms = self.terms

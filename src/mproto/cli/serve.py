@@ -38,7 +38,7 @@ LIMITS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from mproto.service.limits import Limits, option
 
-    parser.add_argument("model", metavar="MODEL", type=Path, help="a model, or the folder of a training run")
+    parser.add_argument("model", metavar="MODEL", help="a model, or the folder of a training run")
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="NAME", help="address to listen at (default: %(default)s)"
     )
@@ -67,7 +67,7 @@ def run(parsed: argparse.Namespace) -> None:
     except ModuleNotFoundError:
         raise MissingExtraError("serving a model", "serve") from None
 
-    if not parsed.model.is_dir():
+    if not Path(parsed.model).is_dir() and "/" not in parsed.model:  # which the hub may have
         raise InputError("is no folder", path=parsed.model, hint="name a model, or the folder of a training run")
     listening = listen(parsed.host, parsed.port)
     address = address_of(listening)
@@ -84,7 +84,7 @@ def run(parsed: argparse.Namespace) -> None:
 
         return Recognizer.from_pretrained(parsed.model).to(parsed.device)
 
-    serve(load, parsed.model.resolve().name, listening, limits, token)
+    serve(load, Path(parsed.model).resolve().name, listening, limits, token)
 
 
 def _token(given: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,9 +102,16 @@ def _load_tokens(folder: Path, description: dict[str, Any]) -> Tokens:
     return Tokens(tokenizer, unknown=about["unknown"], pad=about["pad"])
 
 
+def _threads() -> int:
+    """As many as other libraries are told to use, or 0, for as many as there are cores."""
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return int(told) if told.isdecimal() else 0
+
+
 def _load_session(path: Path) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = QUIET
+    options.intra_op_num_threads = _threads()
     try:
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # of several kinds, all of them its own

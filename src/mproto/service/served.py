@@ -115,7 +115,8 @@ class Served:
 
 def _tagger(recognizer: Recognizer) -> Callable[[list[str]], list[list[dict[str, Any]]]]:
     def tag(texts: list[str]) -> list[list[dict[str, Any]]]:
-        return recognizer(texts)  # type: ignore[return-value]  # several texts give several lists
+        found: list[list[dict[str, Any]]] = recognizer(texts)  # several texts give several lists
+        return found
 
     return tag
 
