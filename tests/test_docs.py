@@ -12,7 +12,7 @@ import pytest
 from encoders import write_roberta
 from mproto import Recognizer, config, write_documents
 from mproto.config import Config, load_config
-from runs import SMALL, labelled
+from runs import SMALL, labelled, small_model
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -34,3 +34,16 @@ def test_a_sweep_over_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert runs == [f"beta-{beta}-seed-{seed}" for beta in (0.94, 0.96, 0.98) for seed in range(3)]
     found = Recognizer.from_pretrained(tmp_path / "sweep" / runs[-1]).config
     assert (found.mproto.beta, found.training.seed) == (0.98, 2)
+
+
+def test_calls_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first block of docs/using.md."""
+    monkeypatch.chdir(tmp_path)
+    small_model().save_pretrained(tmp_path / "my-run")
+    (tmp_path / "texts.txt").write_text("Aspirin helps.\n")
+    (tmp_path / "chemicals.txt").write_text("aspirin\n")
+    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "using.md").read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, "docs/using.md", "exec"), names)
+    (found,) = names["ner"].with_gazetteer(names["terms"], "union")("Aspirin helps.", provenance=True)
+    assert found["provenance"]["line"] == 1
