@@ -52,14 +52,17 @@ def corpus(tmp_path: Path) -> Path:
         (tmp_path / name).write_bytes((demo.FOLDER / "test.jsonl").read_bytes())
     (tmp_path / "terms").symlink_to(demo.GAZETTEER)
     lines = (demo.FOLDER / "train.txt").read_text().splitlines(keepends=True)
-    (tmp_path / "corpus.txt").write_text("".join(lines[:64]))
+    (tmp_path / "corpus.txt").write_text("".join(lines[:32]))
     (tmp_path / "corpus.conll").write_text("Aspirin B-Chemical\nhelps O\n\n")
     return tmp_path
 
 
 SHORTER = {
     "demo": ["--no-training"],
-    "train": ["--no-report", *(a for setting in (*SMALL, "mproto.start=random") for a in ("--set", setting))],
+    "train": [
+        "--no-report",
+        *(a for s in (*SMALL, "training.min_steps=2", "mproto.start=random") for a in ("--set", s)),
+    ],
 }
 """What makes the examples of slow commands quick; the rest of each is run as it stands."""
 
@@ -70,7 +73,7 @@ def model(name: str, corpus: Path) -> None:
     if name in ("evaluate", "predict", "report"):
         small_model().save_pretrained(corpus / "my-run")
         lines = (demo.FOLDER / "test.jsonl").read_text().splitlines(keepends=True)
-        (corpus / "test.jsonl").write_text("".join(lines[:20]))
+        (corpus / "test.jsonl").write_text("".join(lines[:12]))
         (corpus / "new.txt").write_text("Aspirin helps against a headache.\n")
 
 
