@@ -140,7 +140,7 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(
 
 def test_it_learns_what_it_is_shown() -> None:
     documents = labelled(FEW)
-    recognizer = train(documents, config=small_config("training.min_steps=24", "mproto.denoise=false"))
+    recognizer = train(documents, config=small_config("training.min_steps=16", "mproto.denoise=false"))
     found = list(recognizer.predict([document.bare() for document in documents]))
     right = sum(len(set(one.spans) & set(other.spans)) for one, other in zip(documents, found, strict=True))
     assert right > 0.8 * sum(len(document.spans) for document in documents)
