@@ -12,18 +12,27 @@ from mproto.text import Document
 SMALL = ("training.epochs=0", "training.min_steps=6", "training.batch_size=8", "training.learning_rate=5e-4")
 
 
-def small_config(*settings: str, method: str = "mproto", preset: str = "default") -> Config:
-    return load_config(preset, settings=[*SMALL, *settings], method=method)
+def small_config(*settings: str, method: str = "mproto", preset: str = "default", encoder: str | None = None) -> Config:
+    return load_config(preset, settings=[*SMALL, *settings], method=method, encoder=encoder)
 
 
-@cache
 def labelled(count: int = 48) -> list[Document]:
     """Sentences of the bundled corpus with distant labels."""
-    return list(annotate(demo.documents("train")[:count], demo.gazetteer()))
+    return _all_labelled()[:count]
 
 
 @cache
+def _all_labelled() -> list[Document]:
+    return list(annotate(demo.documents("train"), demo.gazetteer()))
+
+
 def small_model(method: str = "mproto") -> Recognizer:
     """A model that has seen a few sentences. Tests must not train it further."""
+    return _small_model(method)
+
+
+@cache
+def _small_model(method: str) -> Recognizer:
+    """Of its own, since a cache takes a default that is left out and one that is passed for two calls."""
     embedded()  # skips where the encoder is missing
     return train(labelled(), config=small_config(method=method))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import runpy
 import xml.etree.ElementTree as ET
 from importlib import import_module
 from pathlib import Path
@@ -42,10 +41,10 @@ def test_the_page_is_up_to_date(name: str, tmp_path: Path, monkeypatch: pytest.M
         assert figure.stat().st_size < 500_000
 
 
-def test_the_list_says_what_is_done() -> None:
-    call = [sys.executable, "-m", "experiments", "list"]
-    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
-    lines = done.stdout.splitlines()
+def test_the_list_says_what_is_done(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["experiments", "list"])
+    runpy.run_module("experiments", run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == names()
     assert "1/1" in next(line for line in lines if line.startswith("annotation_quality"))
 

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from encoders import embedded
@@ -223,6 +223,7 @@ def test_hardest_sentences() -> None:
 
 class TestCharts:
     @given(st.floats(-1e6, 1e6), st.floats(0, 1e6))
+    @example(131072.0, 1e-10)
     def test_ticks_are_few_and_enclose(self, low: float, width: float) -> None:
         found = ticks(low, low + width)
         assert found == sorted(set(found))

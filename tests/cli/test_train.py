@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +15,7 @@ from mproto import demo
 from mproto.cli import main
 from runs import SMALL
 
-COUNT = 150
+COUNT = 64  # documents of the bundled corpus
 TRAIN, TEST, TERMS = demo.FOLDER / "train.txt", demo.FOLDER / "test.jsonl", demo.GAZETTEER
 SETTINGS = ["--no-report", *(argument for setting in SMALL for argument in ("--set", setting))]
 
@@ -30,27 +33,31 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some of the documents that people labelled."""
+    path = tmp_path_factory.mktemp("labelled") / "test.jsonl"
+    path.write_text("".join(TEST.read_text().splitlines(keepends=True)[:32]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(corpus: Path, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A run with the embedded encoder, which most tests look at, and what the command said."""
     embedded()
     folder = tmp_path_factory.mktemp("run") / "run"
-    assert call("train", "--train", corpus, "--gazetteer", TERMS, "--output", folder, *SETTINGS) == 0
-    return folder
+    arguments = ["--train", corpus, "--gazetteer", TERMS, "--dev", labelled, "--output", folder]
+    with redirect_stdout(io.StringIO()) as out:
+        assert call("train", *arguments, *SETTINGS, "--json") == 0
+    return folder, json.loads(out.getvalue())
 
 
-def test_training_says_what_it_did(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    embedded()
-    arguments = [
-        "--train",
-        corpus,
-        "--gazetteer",
-        TERMS,
-        "--dev",
-        demo.FOLDER / "dev.jsonl",
-        "--output",
-        tmp_path / "r",
-    ]
-    assert call("train", *arguments, *SETTINGS, "--json") == 0
-    shown = json.loads(capsys.readouterr().out)
+@pytest.fixture
+def run(trained: tuple[Path, dict[str, Any]]) -> Path:
+    return trained[0]
+
+
+def test_training_says_what_it_did(trained: tuple[Path, dict[str, Any]]) -> None:
+    _, shown = trained
     assert (shown["documents"], shown["steps"]) == (COUNT, 6)
     assert 1 <= shown["best_step"] <= 6  # whichever evaluation was best
     assert set(shown["labels"]) == {"Chemical", "Disease"}
@@ -58,12 +65,12 @@ def test_training_says_what_it_did(corpus: Path, tmp_path: Path, capsys: pytest.
     assert 0 <= shown["kept"] <= 1
 
 
-def test_evaluation(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("evaluate", run, TEST, "--gazetteer", TERMS, "--json") == 0
+def test_evaluation(run: Path, labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("evaluate", run, labelled, "--gazetteer", TERMS, "--json") == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["overall"].keys() >= {"precision", "recall", "f1"}
     assert shown.keys() >= {"loc", "cls", "types", "seen", "unseen", "intervals"}
-    assert call("evaluate", run / "best", TEST, "--bootstrap", 0) == 0
+    assert call("evaluate", run / "best", labelled, "--bootstrap", 0) == 0
     assert "boundaries (Loc.)" in capsys.readouterr().out
 
 
@@ -129,8 +136,8 @@ def test_wrong_calls(
     assert not Path("r").exists() or not any(Path("r").iterdir())
 
 
-def test_evaluation_needs_labels(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("evaluate", run, TRAIN) == 2
+def test_evaluation_needs_labels(run: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("evaluate", run, corpus) == 2
     assert "holds no labelled entity" in capsys.readouterr().err
 
 

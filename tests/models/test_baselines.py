@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,10 +45,15 @@ def config_of(name: str, folder: str, *settings: str) -> Config:
     return load_config(settings=[*SMALL, *further, *settings], method=method, encoder=folder)
 
 
+@cache
+def loaded(folder: str) -> Encoder:
+    return Encoder.load(folder)
+
+
 def build(name: str, folder: str, *settings: str) -> Model:
     torch.manual_seed(0)
     config = config_of(name, folder, *settings)
-    return get_method(config.method).build(Encoder.load(folder), LABELS, config)
+    return get_method(config.method).build(deepcopy(loaded(folder)), LABELS, config)
 
 
 @pytest.mark.parametrize("name", [*METHODS, *ON_TOP])

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 
 from encoders import write_roberta
 from mproto import write_documents
+from mproto.cli import main
 from mproto.errors import InputError, MissingExtraError
 from mproto.models.devices import find_device
 from mproto.models.encoder import Encoder
@@ -24,7 +25,7 @@ from mproto.training.distributed import find_group
 from mproto.training.folder import read_history
 from runs import labelled
 
-STEPS = 50
+STEPS = 24  # three epochs, each of which ends with a batch that is not full
 SETTINGS = [
     "training.epochs=0",
     f"training.min_steps={STEPS}",
@@ -56,26 +57,16 @@ def run(corpus: Path, output: Path, processes: int, *further: str) -> subprocess
 
 
 def command(corpus: Path, output: Path, processes: int, *further: str) -> list[str]:
-    settings = [argument for setting in (*SETTINGS, *further) for argument in ("--set", setting)]
     launcher = (
         ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)] if processes > 1 else []
     )
-    files = ["--train", corpus / "train.jsonl", "--encoder", corpus / "encoder"]
-    call = [
-        sys.executable,
-        *launcher,
-        "-m",
-        "mproto",
-        "train",
-        *files,
-        "--output",
-        output,
-        "--json",
-        "--resume",
-        "--no-report",
-        *settings,
-    ]
-    return list(map(str, call))
+    return [sys.executable, *launcher, "-m", "mproto", *arguments(corpus, output, *further)]
+
+
+def arguments(corpus: Path, output: Path, *further: str) -> list[str]:
+    settings = [argument for setting in (*SETTINGS, *further) for argument in ("--set", setting)]
+    files = ["--train", corpus / "train.jsonl", "--encoder", corpus / "encoder", "--output", output]
+    return ["train", *map(str, files), "--json", "--resume", "--no-report", *settings]
 
 
 @pytest.mark.parametrize(
@@ -88,16 +79,21 @@ def command(corpus: Path, output: Path, processes: int, *further: str) -> list[s
         ),
     ],
 )
-def test_two_processes_train_the_model_of_one(method: str, corpus: Path, tmp_path: Path) -> None:
+def test_two_processes_train_the_model_of_one(
+    method: str,
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Prototypes and weights are also compared between the processes, at every step, since `MPROTO_DEBUG` is set."""
-    models, reports = [], []
-    for processes, size in ((1, 14), (2, 7)):
-        output = tmp_path / str(processes)
-        done = run(corpus, output, processes, f"training.batch_size={size}", f"method={method}")
-        assert done.returncode == 0, done.stderr
-        models.append(load_file(output / "best" / "model.safetensors"))
-        reports.append(json.loads(done.stdout))  # one of them speaks
-    one, two = models
+    two_processes = run(corpus, tmp_path / "2", 2, "training.batch_size=7", f"method={method}")
+    assert two_processes.returncode == 0, two_processes.stderr
+    monkeypatch.setenv("MPROTO_DEBUG", "1")
+    capsys.readouterr()
+    assert main(arguments(corpus, tmp_path / "1", "training.batch_size=14", f"method={method}")) == 0  # the one is ours
+    reports = [json.loads(said) for said in (capsys.readouterr().out, two_processes.stdout)]  # one of them speaks
+    one, two = (load_file(tmp_path / name / "best" / "model.safetensors") for name in ("1", "2"))
     assert one.keys() == two.keys()
     for name in one:
         torch.testing.assert_close(one[name], two[name], rtol=0, atol=1e-5, msg=name)
@@ -115,7 +111,7 @@ def test_two_processes_that_were_killed_go_on(corpus: Path, tmp_path: Path) -> N
     whole, output = tmp_path / "whole", tmp_path / "run"
     assert run(corpus, whole, 2, *settings).returncode == 0
     process = subprocess.Popen(command(corpus, output, 2, *settings), env=ENVIRONMENT, start_new_session=True)
-    while process.poll() is None and (not output.exists() or len(read_history(output)) < 20):
+    while process.poll() is None and (not output.exists() or len(read_history(output)) < STEPS // 2):
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL

@@ -10,6 +10,7 @@ import torch
 
 from encoders import write_roberta
 from mproto import Document, Span, demo, train
+from mproto.analysis import report as analysis_report
 from mproto.cli import main
 from mproto.config import load_config
 from mproto.errors import DataError
@@ -164,7 +165,10 @@ def test_what_cannot_be_learnt_from(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_on_human_labels_alone_has_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_on_human_labels_alone_has_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(analysis_report, "MOST_POINTS", 150)  # a smaller map takes less time
     encoder = write_roberta(tmp_path, positions=200)
     settings = ["--encoder", encoder, "--set", "training.epochs=0", "--set", "training.min_steps=4"]
     assert call("--labelled", demo.FOLDER / "dev.jsonl", "--output", tmp_path / "run", *settings) == 0

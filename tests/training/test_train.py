@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import torch
 
-from encoders import embedded
+from encoders import embedded, write_roberta
 from mproto import Document, Recognizer, Span, demo, train
 from mproto.config import load_config
 from mproto.errors import InputError, MprotoError, Notes
 from mproto.models.base import Model, Step
+from mproto.models.encoder import Encoder
 from mproto.models.mproto import MProtoModel
 from mproto.training import run
 from mproto.training.data import Data
@@ -23,10 +24,18 @@ from mproto.training.schedule import rate_at
 from mproto.training.selection import Best
 from runs import labelled, small_config, small_model
 
+FEW = 16  # documents; two batches of them, so that epochs end within a few steps of the large encoder
+
 
 @pytest.fixture(autouse=True)
 def encoder() -> None:
     embedded()
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An encoder for what is true of any."""
+    return str(write_roberta(tmp_path_factory.mktemp("encoder"), positions=200))
 
 
 def weights(recognizer: Recognizer) -> dict[str, torch.Tensor]:
@@ -37,13 +46,17 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
-@pytest.mark.parametrize("method", ["mproto", "tagger"])
-def test_the_same_seed_gives_the_same_weights(method: str) -> None:
-    config = small_config("training.min_steps=3", method=method)
-    first, again = (weights(train(labelled(), config=config)) for _ in range(2))
-    assert same(first, again)
-    other = train(labelled(), config=small_config("training.min_steps=3", "training.seed=1", method=method))
-    assert not same(first, weights(other))
+@pytest.mark.parametrize(("method", "large"), [("mproto", True), ("tagger", False)])
+def test_the_same_seed_gives_the_same_weights(method: str, large: bool, tiny: str) -> None:
+    encoder = None if large else tiny
+
+    def trained(seed: int) -> dict[str, torch.Tensor]:
+        settings = ("training.min_steps=3", f"training.seed={seed}")
+        return weights(train(labelled(FEW), config=small_config(*settings, method=method, encoder=encoder)))
+
+    first = trained(0)
+    assert same(first, trained(0))
+    assert not same(first, trained(1))
 
 
 def test_evaluating_predicting_and_saving_leave_prototypes_as_they_are(tmp_path: Path) -> None:
@@ -56,14 +69,16 @@ def test_evaluating_predicting_and_saving_leave_prototypes_as_they_are(tmp_path:
     assert same(before, weights(Recognizer.from_pretrained(tmp_path)))
 
 
-def test_evaluations_during_training_change_nothing() -> None:
+def test_evaluations_during_training_change_nothing(tiny: str) -> None:
     """The last model of a run that was evaluated at every step is that of one that never was."""
-    plain = train(labelled(), config=small_config("training.min_steps=4", "mproto.beta=0.96"))
+    settings = ("training.min_steps=4", "mproto.beta=0.96")
+    plain = train(labelled(FEW), config=small_config(*settings, encoder=tiny))
     dev = demo.documents("dev")[:8]
-    config = small_config("training.min_steps=4", "training.evaluate_every=1", "mproto.beta=0.96")
-    model = MProtoModel.build(embedded_copy(), plain.labels, config)
+    config = small_config(*settings, "training.evaluate_every=1", encoder=tiny)
     torch.manual_seed(0)
-    data = Data.of(labelled(), model)
+    model = MProtoModel.build(Encoder.load(tiny), plain.labels, config)
+    torch.manual_seed(0)
+    data = Data.of(labelled(FEW), model)
     recognizer = Recognizer(model, config)
     seen = {}
 
@@ -78,17 +93,10 @@ def test_evaluations_during_training_change_nothing() -> None:
     assert same(seen, weights(plain))
 
 
-def embedded_copy() -> Any:
-    from mproto.models.encoder import Encoder
-
-    torch.manual_seed(0)
-    return Encoder.load()
-
-
 def test_a_step_alone_moves_no_prototype_and_finishing_it_does() -> None:
     config = small_config()
-    model = MProtoModel.build(embedded_copy(), small_model().labels, config)
-    data = Data.of(labelled(), model)
+    model = MProtoModel.build(Encoder.load(), ("Chemical", "Disease"), config)
+    data = Data.of(labelled(FEW), model)
     generator = torch.Generator().manual_seed(0)
     model.start(data.sample(config.training, generator), generator)
     model.train()
@@ -101,7 +109,9 @@ def test_a_step_alone_moves_no_prototype_and_finishing_it_does() -> None:
     assert not any(name.startswith("bank") for name, _ in model.named_parameters())
 
 
-def test_the_best_checkpoint_is_the_one_that_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_best_checkpoint_is_the_one_that_is_kept(
+    tiny: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     scores = iter([0.1, 0.7, 0.3])
     kept: list[dict[str, torch.Tensor]] = []
 
@@ -113,8 +123,8 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(monkeypatch: pytest.MonkeyP
         return Best(evaluate), documents
 
     monkeypatch.setattr(run, "_selection", selection)
-    config = small_config("training.min_steps=3", "training.evaluate_every=1")
-    recognizer = train(labelled(), dev=demo.documents("dev")[:2], config=config, output=tmp_path / "run")
+    config = small_config("training.min_steps=3", "training.evaluate_every=1", encoder=tiny)
+    recognizer = train(labelled(FEW), dev=demo.documents("dev")[:2], config=config, output=tmp_path / "run")
     assert same(kept[1], weights(recognizer))
     assert same(kept[1], weights(Recognizer.from_pretrained(tmp_path / "run")))
     history = [json.loads(line) for line in (tmp_path / "run" / "history.jsonl").read_text().splitlines()]
@@ -129,8 +139,8 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(monkeypatch: pytest.MonkeyP
 
 
 def test_it_learns_what_it_is_shown() -> None:
-    documents = labelled(16)
-    recognizer = train(documents, config=small_config("training.min_steps=40", "mproto.denoise=false"))
+    documents = labelled(FEW)
+    recognizer = train(documents, config=small_config("training.min_steps=16", "mproto.denoise=false"))
     found = list(recognizer.predict([document.bare() for document in documents]))
     right = sum(len(set(one.spans) & set(other.spans)) for one, other in zip(documents, found, strict=True))
     assert right > 0.8 * sum(len(document.spans) for document in documents)
@@ -139,7 +149,7 @@ def test_it_learns_what_it_is_shown() -> None:
 def test_denoising_begins_when_it_should() -> None:
     kept: list[float] = []
     config = small_config("mproto.denoise_after=0.5")
-    train(labelled(), config=config, on_progress=lambda progress: kept.append(progress.logs["kept"]))
+    train(labelled(FEW), config=config, on_progress=lambda progress: kept.append(progress.logs["kept"]))
     assert kept[:3] == [1.0] * 3
     assert min(kept[3:]) < 1.0
 
@@ -197,8 +207,8 @@ class TestBadInput:
         with pytest.raises(InputError, match=r"letter.txt: is a file"):
             train(labelled(), output=tmp_path / "letter.txt")
 
-    def test_an_older_run_is_replaced_only_when_told(self, tmp_path: Path) -> None:
-        config = small_config("training.min_steps=1")
+    def test_an_older_run_is_replaced_only_when_told(self, tiny: str, tmp_path: Path) -> None:
+        config = small_config("training.min_steps=1", encoder=tiny)
         train(labelled(8), config=config, output=tmp_path)
         with pytest.raises(InputError, match="or --force"):
             train(labelled(8), config=config, output=tmp_path)
@@ -211,7 +221,7 @@ class TestBadInput:
         with pytest.raises(InputError, match="nowhere"):
             train(labelled(), config=load_config(encoder="./nowhere"))
 
-    def test_a_loss_that_is_no_number(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_loss_that_is_no_number(self, tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         original = MProtoModel.step
 
         def broken(self: Model, batch: Any, progress: float) -> Step:
@@ -219,15 +229,15 @@ class TestBadInput:
             return replace(step, loss=step.loss * (torch.nan if progress >= 0.5 else 1.0))
 
         monkeypatch.setattr(MProtoModel, "step", broken)
-        config = small_config("training.min_steps=4", "training.evaluate_every=1")
+        config = small_config("training.min_steps=4", "training.evaluate_every=1", encoder=tiny)
         with pytest.raises(
             MprotoError, match=r"loss is nan at step 3; the model of step 2 is kept in .*best"
         ) as raised:
-            train(labelled(), config=config, output=tmp_path)
+            train(labelled(FEW), config=config, output=tmp_path)
         assert raised.value.exit_code == 1
         assert Recognizer.from_pretrained(tmp_path)("Aspirin") is not None
         with pytest.raises(MprotoError, match="no model was kept"):
-            train(labelled(), config=config)
+            train(labelled(FEW), config=config)
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def scatter(points: Iterable[tuple[float, float, int]], large: Iterable[tuple[fl
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
     """Round numbers from below `low` to above `high`, about as many as wanted."""
-    if high <= low:
+    if high - low <= 1e-9 * max(abs(low), abs(high)):  # also where the difference would be lost in rounding
         high = low + (abs(low) or 1)
     rough = (high - low) / most
     unit = 10.0 ** floor(log10(rough))

@@ -20,7 +20,7 @@ SUMMARY = "write a model for ONNX Runtime, or for transformers"
 DESCRIPTION = """Write a model in a form that needs no torch (onnx), or no mproto (transformers, where a linear layer is all
 there is on top of the encoder). What is written is compared with the model before it appears: without --int8, every
 word must have the same label."""
-EXAMPLE = "mproto export my-run my-run-onnx --format onnx --int8"
+EXAMPLE = "mproto export my-run my-onnx"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

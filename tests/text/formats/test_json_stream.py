@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import tracemalloc
 from pathlib import Path
 
@@ -20,20 +21,19 @@ JSON = st.recursive(
 )
 
 
-@given(values=st.lists(st.dictionaries(st.text(max_size=3), JSON, max_size=4), max_size=5), data=st.data())
-@pytest.mark.parametrize("chunk", [1, 3, 17, 1 << 16])
-def test_same_as_json_loads_whatever_the_chunks(
-    chunk: int, values: list[object], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    indent = data.draw(st.sampled_from([None, 0, 2]))
-    ascii_only = data.draw(st.booleans())
-    path = tmp_path_factory.mktemp("json") / "x"
-    path.write_text(json.dumps(values, indent=indent, ensure_ascii=ascii_only) + "\n", encoding="utf-8", newline="")
-    before, json_stream.CHUNK = json_stream.CHUNK, chunk
-    try:
-        assert [value for _, value in json_values(Source(path))] == values
-    finally:
-        json_stream.CHUNK = before
+@given(
+    st.lists(st.dictionaries(st.text(max_size=3), JSON, max_size=4), max_size=5),
+    st.sampled_from([None, 0, 2]),
+    st.booleans(),
+)
+def test_same_as_json_loads_whatever_the_chunks(values: list[object], indent: int | None, ascii_only: bool) -> None:
+    text = json.dumps(values, indent=indent, ensure_ascii=ascii_only) + "\n"
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder) / "x"
+        path.write_text(text, encoding="utf-8", newline="")
+        for chunk in (1, 3, 17, 1 << 16):
+            patch.setattr(json_stream, "CHUNK", chunk)
+            assert [value for _, value in json_values(Source(path))] == values
 
 
 def test_lines_are_counted(tmp_path: Path) -> None:
