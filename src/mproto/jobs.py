@@ -239,7 +239,7 @@ def evaluate_file(
     terms: Iterable[str] | None = None,
     read_format: str | None = None,
     options: Options = Options(),
-    batch_size: int = 32,
+    batch_size: int = 64,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Scores:

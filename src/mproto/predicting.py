@@ -28,7 +28,7 @@ class Reading(NamedTuple):
 
     format: str | None = None
     options: Options = Options()
-    batch_size: int = 32
+    batch_size: int = 64
     threshold: Threshold = None
 
 

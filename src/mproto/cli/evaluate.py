@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("corpus", metavar="CORPUS", type=Path, help="documents with the right spans")
     add_gazetteer(parser, "also score terms that are in it and terms that are not")
     parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples; 0 for no intervals")
-    parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="sentences at once")
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences at once")
     parser.add_argument("--seed", type=int, default=0, help="of the resampling")
     add_device(parser)
     add_reading(parser)

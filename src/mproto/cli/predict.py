@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold", nargs="+", metavar="S|TYPE=S", default=[], help="the least score, for all types or for each"
     )
-    parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="sentences at once")
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences at once")
     add_device(parser)
     add_gazetteer(parser, "terms to find beside what the model finds, with --combine")
     parser.add_argument(

@@ -27,6 +27,8 @@ GRAPH = 1
 FILE = "model.onnx"
 TOKENIZER = "tokenizer.json"
 AGAIN = "export the model again"
+CACHED = 1024
+"""Sub-words of a batch; more do not fit into a processor's cache."""
 QUIET = 3
 """Of onnxruntime's log: errors, not warnings."""
 
@@ -48,6 +50,7 @@ class OnnxTagger:
             what = f"was exported by mproto {description['mproto_version']}, as version {version} of its graphs"
             raise InputError(f"{what}; this mproto reads version {GRAPH}", path=folder, hint=AGAIN)
         self.folder = folder
+        self.at_once = CACHED
         self.labels: tuple[str, ...] = tuple(description["labels"])
         self.tags: tuple[str, ...] = tuple(description["tags"])
         self.prototype_names: tuple[str, ...] = tuple(description["prototype_names"])

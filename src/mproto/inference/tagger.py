@@ -50,7 +50,11 @@ class Tagger(Protocol):
 
     @property
     def window(self) -> int:
-        """The most sub-words of an input."""
+        """The most sub-words of an input; about the longest that it learnt from, since it knows no longer ones."""
+
+    @property
+    def at_once(self) -> int | None:
+        """The sub-words that are best read together, if any number is: more do not fit into a processor's cache."""
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
         """Tag the windows' own words, all at once. Changes nothing."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import numpy_helper
 from onnxscript import FLOAT, INT64, graph, script
-from onnxscript import opset18 as op
+from onnxscript import opset20 as op
 
 if TYPE_CHECKING:
     from onnx import ModelProto
     from torch import Tensor
 
-OPSET = 18
+OPSET = 20
 
 
 @script()

@@ -46,7 +46,7 @@ class Settings(NamedTuple):
     threshold: float = 0.0
     overwrite_entities: bool = False
     spans_key: str = NAME
-    batch_size: int = 32
+    batch_size: int = 64
 
 
 DEFAULTS = Settings()

@@ -107,6 +107,8 @@ class Shares:
     coverage: float
 
 
+SHORTEST_REACH, CACHED = 128, 1024
+"""Sub-words: the least `Model.reach`, however short the training sentences are; and those of a batch on a CPU."""
 UNKNOWN_SHARE = 0.05
 """`Shares.entities` and `Shares.doubtful` where there is nothing to estimate them from."""
 UNKNOWN_PRIOR = 0.2
@@ -125,8 +127,10 @@ class Model(nn.Module, ABC):
         stage: the one that training is in; the loop sets it.
         calibration: the temperature of scores, on top of that of decisions, which it does not change.
         by_word: whether `decide` answers for each word what its tag is.
+        reach: the sub-words that all but few of the training inputs have at most.
     """
 
+    reach: int = SHORTEST_REACH
     calibration: float = 1.0
     by_word: bool = True
     group: Group = ALONE
@@ -212,8 +216,13 @@ class Model(nn.Module, ABC):
 
     @property
     def window(self) -> int:
-        """The most sub-words of an input."""
-        return self.encoder.window
+        """The most sub-words of an input that it reads; about the longest that it learnt from."""
+        return min(self.reach, self.encoder.window)
+
+    @property
+    def at_once(self) -> int | None:
+        """The sub-words that are best read together, if any number is: more do not fit into a processor's cache."""
+        return CACHED if self.device.type == "cpu" else None
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
         """`predict` for whoever knows no tensors, in evaluation mode; training goes on as before.

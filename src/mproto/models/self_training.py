@@ -68,6 +68,14 @@ class SelfTrainingModel(Model):
         return self.student.by_word
 
     @property
+    def reach(self) -> int:
+        return self.student.reach
+
+    @reach.setter
+    def reach(self, value: int) -> None:
+        self.student.reach = value
+
+    @property
     def calibration(self) -> float:
         return self.student.calibration
 

@@ -30,7 +30,7 @@ def save_model(model: Model, folder: Path) -> dict[str, Any]:
     """
     encoder = {"name": model.encoder.name, "config": model.encoder.save_files(folder)}
     save_tensors(model.state_dict(), folder / WEIGHTS)
-    return {"labels": list(model.labels), "calibration": model.calibration, "encoder": encoder}
+    return {"labels": list(model.labels), "calibration": model.calibration, "reach": model.reach, "encoder": encoder}
 
 
 def load_model(folder: Path, description: dict[str, Any], config: Config) -> Model:
@@ -48,6 +48,7 @@ def load_model(folder: Path, description: dict[str, Any], config: Config) -> Mod
             raise ValueError(f"its weights are not those of the method {config.method}, which config.json names")
         model.load_state_dict(weights)
         model.calibration = float(description.get("calibration", model.calibration))
+        model.reach = int(description.get("reach", model.reach))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"is not a whole model: {error}", path=folder, hint=AGAIN) from None
     return model.eval()

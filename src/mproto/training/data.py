@@ -69,6 +69,11 @@ class Data:
         windows = make_windows(texts, model.encoder.tokens, model.encoder.window)
         return cls(windows, tags, words, certain, model.encoder.pad_id)
 
+    def usual_length(self, share: float) -> int:
+        """The sub-words that this share of the windows have at most."""
+        lengths = sorted(len(window.input_ids) for window in self.windows)
+        return lengths[min(int(share * len(lengths)), len(lengths) - 1)] if lengths else 0
+
     def batches(self, settings: Training, generator: torch.Generator) -> list[list[int]]:
         """One epoch's batches of windows, in random order."""
         lengths = [len(window.input_ids) for window in self.windows]

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from mproto.training.selection import Selection
 
 
+MOST_WINDOWS = 0.999
+"""The share of training windows that are no longer than what the model will read at once."""
 LEAST_LABELLED, MOST_TIMES = 0.1, 10
 """One document that a person labelled is read for ten others, if reading each up to ten times is enough for that."""
 
@@ -111,6 +113,7 @@ def train(
     sizes = {"training documents": len(learnt), "documents labelled by people": len(labelled)}
     recognizer.card = {**{name: size for name, size in sizes.items() if size}, **(card or {})}
     data = Data.of(learnt, model, labelled * _times(len(learnt), len(labelled)))
+    model.reach = max(model.reach, data.usual_length(MOST_WINDOWS))
     rehearsal = Rehearsal(data, model, config.training) if model.rehearsal_share else None
     loop = Loop(model, data, config.training, selection, rehearsal, _measuring(recognizer, measures or {}))
     with Interrupt(speaks=group.rank == 0) if folder else nullcontext() as interrupt, explained(loop, folder):
