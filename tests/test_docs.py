@@ -40,7 +40,6 @@ def test_calls_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """The first block of docs/using.md."""
     monkeypatch.chdir(tmp_path)
     small_model().save_pretrained(tmp_path / "my-run")
-    (tmp_path / "texts.txt").write_text("Aspirin helps.\n")
     (tmp_path / "chemicals.txt").write_text("aspirin\n")
     (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "using.md").read_text(), re.DOTALL)
     names: dict[str, Any] = {}

@@ -38,7 +38,7 @@ FILES = (
 TIMEOUT = 3.0  # seconds for the first question; without it, the library would try for half a minute
 TRANSPORTS = {"httpcore", "httpx", "httpx2", "requests", "urllib3"}
 BROKEN = 500  # from this status on, the hub itself is ill
-_HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
+HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 LOGIN = "run `hf auth login`"
 
 
@@ -64,7 +64,7 @@ def find_model(name_or_path: str | Path, *, revision: str | None = None, token: 
     """
     folder = Path(name_or_path).expanduser()
     name = str(name_or_path)
-    if folder.exists() or isinstance(name_or_path, Path) or not _HUB_NAME.fullmatch(name):
+    if folder.exists() or isinstance(name_or_path, Path) or not HUB_NAME.fullmatch(name):
         if revision is not None:
             what = f"the revision {revision!r} is asked for, and {name!r} is no name of the Hugging Face hub"
             raise InputError(what, hint="leave the revision out, or give a name such as user/name")

@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace) -> None:
+    from mproto.hub import HUB_NAME
     from mproto.service.limits import Limits
 
     limits = Limits(**{name: getattr(parsed, name) for name, *_ in LIMITS})
@@ -67,7 +68,7 @@ def run(parsed: argparse.Namespace) -> None:
     except ModuleNotFoundError:
         raise MissingExtraError("serving a model", "serve") from None
 
-    if not Path(parsed.model).is_dir() and "/" not in parsed.model:  # which the hub may have
+    if not Path(parsed.model).is_dir() and not HUB_NAME.fullmatch(parsed.model):
         raise InputError("is no folder", path=parsed.model, hint="name a model, or the folder of a training run")
     listening = listen(parsed.host, parsed.port)
     address = address_of(listening)
