@@ -246,7 +246,11 @@ class Recognizer:
             self.mentions.save(folder)
         about = {"mproto_version": __version__, **parts, "settings": self.config.as_dict(), "card": self.card}
         write_description(folder, about, checked=(WEIGHTS,))
-        text = model_card(
+        (folder / "README.md").write_text(self.model_card(), "utf-8")
+
+    def model_card(self) -> str:
+        """A README for whoever finds the model."""
+        return model_card(
             self.labels,
             self.config.method,
             self.model.encoder.name,
@@ -256,7 +260,6 @@ class Recognizer:
             scheme=self.model.scheme,
             keeps_case=keeps_case(self.model.tokens),
         )
-        (folder / "README.md").write_text(text, "utf-8")
 
     def push_to_hub(
         self,

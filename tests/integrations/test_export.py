@@ -76,6 +76,7 @@ def test_an_exported_model_says_the_same(method: str, tmp_path: Path) -> None:
     assert [e["provenance"].get("prototype") for e in one] == [e["provenance"].get("prototype") for e in other]
     assert [e["provenance"]["like"] for e in one] == [e["provenance"]["like"] for e in other]
     assert exported.labels == original.labels
+    assert (tmp_path / "out" / "README.md").read_text() == original.model_card()
     with pytest.raises(InputError, match="only finds entities"):
         _ = exported.model
     with pytest.raises(InputError, match="runs on the CPU"):

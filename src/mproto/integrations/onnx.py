@@ -70,6 +70,7 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
         "card": recognizer.card,
     }
     write_description(folder, about, checked=(FILE, TOKENIZER))
+    (folder / "README.md").write_text(recognizer.model_card(), "utf-8")
 
 
 def _graph(network: Network) -> ModelProto:
