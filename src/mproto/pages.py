@@ -48,7 +48,7 @@ def page_start(title: str, style: str = "") -> str:
     """What comes before the body of a page."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
         f"<style>{STYLE}{style}</style></head><body><h1>{escape(title)}</h1>"
     )
 
