@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mproto.card import model_card
 from mproto.config import Config
@@ -83,11 +83,9 @@ class Recognizer:
         Raises:
             InputError: it is an exported one.
         """
-        from mproto.models.base import Model
-
-        if not isinstance(self.tagger, Model):
+        if not hasattr(self.tagger, "encoder"):
             raise InputError("an exported model only finds entities", hint="use the model that it was exported from")
-        return self.tagger
+        return cast("Model", self.tagger)
 
     def to(self, device: str) -> Recognizer:
         """Move it to a device: `auto`, `cpu`, `cuda` or `cuda:N`. Exported models stay where they are."""

@@ -115,11 +115,15 @@ def test_torch_is_not_needed() -> None:
         "import sys\n"
         "for name in ('torch', 'transformers'): sys.modules[name] = None\n"
         "from mproto import Recognizer\n"
+        "from mproto.cli import main\n"
+        f"assert main(['predict', {str(_exported())!r}, '-', '--from', 'text', '--to', 'jsonl', '--output', '-']) == 0\n"
         f"print(Recognizer.from_pretrained({str(_exported())!r})('Aspirin helps', provenance=True))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    call = [sys.executable, "-c", code]
+    done = subprocess.run(call, input="Aspirin helps\n", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("[")
+    assert json.loads(done.stdout.splitlines()[0])["text"] == "Aspirin helps"
+    assert done.stdout.splitlines()[1].startswith("[")
 
 
 def test_a_folder_for_transformers(tmp_path: Path) -> None:
