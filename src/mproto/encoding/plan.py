@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+CACHED = 1024
+"""Sub-words that a CPU best reads together: more do not fit into its cache."""
+
 
 def longest_first(
     indices: Sequence[int], lengths: Sequence[int], *, batch_size: int, token_budget: int

@@ -9,6 +9,7 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
+from mproto.encoding.plan import CACHED
 from mproto.encoding.shapes import Shape
 from mproto.encoding.tokens import Tokens
 from mproto.errors import InputError
@@ -27,8 +28,6 @@ GRAPH = 1
 FILE = "model.onnx"
 TOKENIZER = "tokenizer.json"
 AGAIN = "export the model again"
-CACHED = 1024
-"""Sub-words of a batch; more do not fit into a processor's cache."""
 QUIET = 3
 """Of onnxruntime's log: errors, not warnings."""
 

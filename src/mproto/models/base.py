@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import nn
 
+from mproto.encoding.plan import CACHED
 from mproto.inference.tagger import Tagged
 from mproto.models.batch import collate
 from mproto.models.group import ALONE, Group
@@ -107,8 +108,8 @@ class Shares:
     coverage: float
 
 
-SHORTEST_REACH, CACHED = 128, 1024
-"""Sub-words: the least `Model.reach`, however short the training sentences are; and those of a batch on a CPU."""
+SHORTEST_REACH = 128
+"""Sub-words: the least `Model.reach`, however short the training sentences are."""
 UNKNOWN_SHARE = 0.05
 """`Shares.entities` and `Shares.doubtful` where there is nothing to estimate them from."""
 UNKNOWN_PRIOR = 0.2
