@@ -16,7 +16,7 @@ from mproto.training.folder import read_history
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mproto import Recognizer
+    from mproto import Gazetteer, Recognizer
     from mproto.config import Config
     from mproto.training.loop import Progress
 
@@ -75,10 +75,12 @@ def train_in_folder(
     config: Config,
     look: Callable[[Recognizer], Cell] | None = None,
     labelled: Sequence[Document] = (),
+    terms: Gazetteer | None = None,
 ) -> Cell:
     """Train, going on from where an interrupted run was, and score the model on test.
 
-    What `look` finds out about the model is kept as `seen`. Documents that are `labelled` are learnt from too.
+    What `look` finds out about the model is kept as `seen`. Documents that are `labelled` are learnt from too. With `terms`,
+    model and terms together are scored as well, terms first, as `beside_terms`.
     """
     folder = RUNS / name.replace(" ", "-")
 
@@ -92,7 +94,10 @@ def train_in_folder(
     history = read_history(folder)
     bare = [document.bare() for document in test]
     scores = score(zip(test, recognizer.predict(bare), strict=True))
-    seen = {} if look is None else {"seen": look(recognizer)}
+    more = {} if look is None else {"seen": look(recognizer)}
+    if terms is not None:
+        both = recognizer.with_gazetteer(terms, "prefer-gazetteer")
+        more["beside_terms"] = score(zip(test, both.predict(bare), strict=True)).as_dict()
     shutil.rmtree(folder)
     settings = json.loads(json.dumps(config.as_dict()).replace(str(_ROOT), "MPROTO_DATA"))
     return {
@@ -104,7 +109,7 @@ def train_in_folder(
         "kept_step": max(progress.step for progress in history if progress.best),
         "test": scores.as_dict(),
         "config": settings,
-        **seen,
+        **more,
     }
 
 

@@ -85,15 +85,19 @@ def _run(method: str, data: str, seed: int) -> Cell:
     dev = documents(data, "dev")[::4] if method == "early-stopping" else None
     look = word_map(data) if method == "mproto" and seed == 0 else None
     config = config_of(method, data, seed)
-    return train_in_folder(f"{method} {data} {seed}", train, dev, documents(data, "test"), config, look)
+    terms = gazetteer_of(data) if exists("dictionary", data) else None
+    return train_in_folder(f"{method} {data} {seed}", train, dev, documents(data, "test"), config, look, terms=terms)
+
+
+def gazetteer_of(data: str) -> Gazetteer:
+    corpus, _, fraction = data.partition("-")
+    return Gazetteer.load(DICTIONARIES / corpus).head(float(fraction))
 
 
 def _look_up(data: str) -> Cell:
     """The dictionary's own labels of the test sentences."""
-    corpus, _, fraction = data.partition("-")
-    gazetteer = Gazetteer.load(DICTIONARIES / corpus).head(float(fraction))
     gold = documents(data, "test")
-    labelled = annotate([document.bare() for document in gold], gazetteer, matching="paper")
+    labelled = annotate([document.bare() for document in gold], gazetteer_of(data), matching="paper")
     return {"seconds": 0, "steps": 0, "test": score(zip(gold, labelled, strict=True)).as_dict()}
 
 

@@ -74,6 +74,15 @@ def test_evaluation(run: Path, labelled: Path, capsys: pytest.CaptureFixture[str
     assert "boundaries (Loc.)" in capsys.readouterr().out
 
 
+def test_evaluation_of_model_and_terms_together(run: Path, labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Terms that the gazetteer has are found, whatever six steps have taught the model."""
+    found = {}
+    for way in ("off", "prefer-gazetteer"):
+        assert call("evaluate", run, labelled, "--gazetteer", TERMS, "--combine", way, "--bootstrap", 0, "--json") == 0
+        found[way] = json.loads(capsys.readouterr().out)["seen"]["recall"]
+    assert found["prefer-gazetteer"] > max(found["off"], 0.9)
+
+
 def test_prediction(run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("predict", run, corpus, "--output", tmp_path / "out.jsonl", "--json") == 0
     shown = json.loads(capsys.readouterr().out)
@@ -117,6 +126,8 @@ def test_the_ending_names_the_format(run: Path, tmp_path: Path) -> None:
         (["predict", ".", TEST, "--output", "o"], "holds no model"),
         (["predict", ".", TEST, "--output", "o", "--batch-size", "0"], "--batch-size 0"),
         (["evaluate", ".", TEST, "--bootstrap", "-1"], "--bootstrap must be"),
+        (["evaluate", ".", TEST, "--combine", "union"], "--combine union has no terms"),
+        (["predict", ".", TEST, "--output", "o", "--combine", "prefer-gazetteer"], "has no terms"),
     ],
 )
 def test_wrong_calls(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from mproto.errors import Notes
     from mproto.gazetteer import Gazetteer, MatchOptions
+    from mproto.inference.terms import Combination
     from mproto.text.formats import Options
 
 
@@ -68,6 +69,24 @@ def add_gazetteer(parser: argparse.ArgumentParser, help: str, *, required: bool 
         "--columns", metavar="A,B,…", default="", help="columns of a table without a header: term, type, …"
     )
     group.add_argument("--language", metavar="CODE", help="language of the labels to read from a SKOS vocabulary")
+
+
+def add_combination(parser: argparse.ArgumentParser, default: str) -> None:
+    """How terms and model go together. `default`: what a gazetteer means where nothing is said."""
+    parser.add_argument(
+        "--combine",
+        choices=("off", "union", "prefer-gazetteer"),
+        help="with --gazetteer: what the model finds (off), terms too where it finds nothing (union), or terms also where "
+        f"the two differ (prefer-gazetteer); default: {default}",
+    )
+    parser.set_defaults(combination=default)
+
+
+def combination(parsed: argparse.Namespace) -> Combination:
+    if parsed.combine and not parsed.gazetteer:
+        raise InputError(f"--combine {parsed.combine} has no terms to combine with", hint="name a --gazetteer, too")
+    chosen: Combination = parsed.combine or parsed.combination
+    return chosen
 
 
 def load_gazetteer(parsed: argparse.Namespace, notes: Notes | None = None) -> Gazetteer:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mproto.cli.arguments import add_device, add_gazetteer, add_reading, load_gazetteer, options
+from mproto.cli.arguments import (
+    add_combination,
+    add_device,
+    add_gazetteer,
+    add_reading,
+    combination,
+    load_gazetteer,
+    options,
+)
 from mproto.cli.console import progress
 from mproto.cli.tables import show_scores
 from mproto.errors import InputError, Notes
@@ -16,7 +24,7 @@ if TYPE_CHECKING:
 SUMMARY = "precision, recall and F1 of a model on labelled documents"
 DESCRIPTION = """Tag labelled documents with a model and compare: strict, micro and per label, boundaries only (Loc.) and
 labels where the boundaries match (Cls.), with 95 % bootstrap intervals. With --gazetteer, also for terms that are in it and
-for terms that are not."""
+for terms that are not; with --combine, of model and terms together."""
 EXAMPLE = "mproto evaluate my-run test.jsonl --gazetteer terms/"
 
 
@@ -24,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model, or the folder of a training run")
     parser.add_argument("corpus", metavar="CORPUS", type=Path, help="documents with the right spans")
     add_gazetteer(parser, "also score terms that are in it and terms that are not")
+    add_combination(parser, "off")
     parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples; 0 for no intervals")
     parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences at once")
     parser.add_argument("--seed", type=int, default=0, help="of the resampling")
@@ -37,16 +46,19 @@ def run(parsed: argparse.Namespace) -> None:
     if parsed.bootstrap < 0 or parsed.batch_size < 1:
         raise InputError("--bootstrap must be 0 or more, and --batch-size 1 or more", hint="correct the call")
     notes = Notes(parsed.on_error)
-    terms = load_gazetteer(parsed).surfaces if parsed.gazetteer else None
+    way = combination(parsed)
+    gazetteer = load_gazetteer(parsed) if parsed.gazetteer else None
     from mproto.jobs import evaluate_file
     from mproto.recognizer import Recognizer
 
     recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
+    if gazetteer is not None:
+        recognizer = recognizer.with_gazetteer(gazetteer, way)
     with progress("evaluating", parsed.corpus) as on_bytes:
         scores = evaluate_file(
             recognizer,
             Source(parsed.corpus, notes, on_bytes),
-            terms=terms,
+            terms=gazetteer.surfaces if gazetteer else None,
             read_format=parsed.read_format,
             options=options(parsed),
             batch_size=parsed.batch_size,

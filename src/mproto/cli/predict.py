@@ -6,7 +6,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mproto.cli.arguments import add_device, add_gazetteer, add_reading, add_writing, load_gazetteer, options
+from mproto.cli.arguments import (
+    add_combination,
+    add_device,
+    add_gazetteer,
+    add_reading,
+    add_writing,
+    combination,
+    load_gazetteer,
+    options,
+)
 from mproto.cli.console import notes_as_dict, print_json, print_notes, progress, stdout
 from mproto.errors import InputError, Notes
 
@@ -39,12 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences at once")
     add_device(parser)
     add_gazetteer(parser, "terms to find beside what the model finds, with --combine")
-    parser.add_argument(
-        "--combine",
-        choices=("union", "prefer-gazetteer"),
-        default="union",
-        help="with --gazetteer: whether the model (union, default) or the gazetteer counts where they differ",
-    )
+    add_combination(parser, "union")
     add_reading(parser)
     add_writing(parser)
 
@@ -58,6 +62,7 @@ def run(parsed: argparse.Namespace) -> None:
         raise InputError(f"--batch-size {parsed.batch_size} is not a number of sentences", hint="give 1 or more")
     if parsed.resume and ways != ["output"]:
         raise InputError(f"--{ways[0]} cannot be resumed", hint="leave --resume out")
+    way = combination(parsed)
     from mproto.inputs import Source
     from mproto.predicting import Reading, predict_documents, predict_file, predict_page
     from mproto.recognizer import Recognizer
@@ -65,7 +70,7 @@ def run(parsed: argparse.Namespace) -> None:
     notes = Notes(parsed.on_error)
     recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
     if parsed.gazetteer:
-        recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), parsed.combine)
+        recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), way)
     reading = Reading(parsed.read_format, options(parsed), parsed.batch_size, _threshold(parsed.threshold))
     with progress("tagging", parsed.input) as on_bytes:
         source = Source(parsed.input, notes, on_bytes)
