@@ -10,6 +10,7 @@ from experiments.cells import RESULTS
 NAMES = (
     "annotation_quality",
     "main_table",
+    "own_labels",
     "ablation",
     "number_of_prototypes",
     "coverage",

@@ -16,7 +16,7 @@ from mproto.training.folder import read_history
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mproto import Gazetteer, Recognizer
+    from mproto import Recognizer
     from mproto.config import Config
     from mproto.training.loop import Progress
 
@@ -75,12 +75,12 @@ def train_in_folder(
     config: Config,
     look: Callable[[Recognizer], Cell] | None = None,
     labelled: Sequence[Document] = (),
-    terms: Gazetteer | None = None,
+    beside: Callable[[Recognizer], Recognizer] | None = None,
 ) -> Cell:
     """Train, going on from where an interrupted run was, and score the model on test.
 
-    What `look` finds out about the model is kept as `seen`. Documents that are `labelled` are learnt from too. With `terms`,
-    model and terms together are scored as well, terms first, as `beside_terms`.
+    What `look` finds out about the model is kept as `seen`. Documents that are `labelled` are learnt from too. What
+    `beside` makes of the model, by putting a gazetteer beside it, is scored as well, as `beside_terms`.
     """
     folder = RUNS / name.replace(" ", "-")
 
@@ -95,9 +95,8 @@ def train_in_folder(
     bare = [document.bare() for document in test]
     scores = score(zip(test, recognizer.predict(bare), strict=True))
     more = {} if look is None else {"seen": look(recognizer)}
-    if terms is not None:
-        both = recognizer.with_gazetteer(terms, "prefer-gazetteer")
-        more["beside_terms"] = score(zip(test, both.predict(bare), strict=True)).as_dict()
+    if beside is not None:
+        more["beside_terms"] = score(zip(test, beside(recognizer).predict(bare), strict=True)).as_dict()
     shutil.rmtree(folder)
     settings = json.loads(json.dumps(config.as_dict()).replace(str(_ROOT), "MPROTO_DATA"))
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PAGE = Path(__file__).parent / "RESULTS.md"
-ORDER = ("Main table", "Annotation quality", "Ablation", "Number of prototypes", "Dictionary coverage")
+ORDER = ("Main table", "Own labels", "Annotation quality", "Ablation", "Number of prototypes", "Dictionary coverage")
 TITLE = """# Results
 
 `python -m experiments list` names the command that writes each section; [LOG.md](LOG.md) has how it came about.

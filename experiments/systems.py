@@ -13,8 +13,10 @@ from experiments.cells import DICTIONARIES, Cell, documents, load, once, train_i
 from experiments.maps import word_map
 from mproto import Gazetteer, annotate, score
 from mproto.config import load_config
+from mproto.gazetteer import MatchOptions
 
 if TYPE_CHECKING:
+    from mproto import Recognizer
     from mproto.config import Config
 
 EPOCHS = {"bc5cdr": 2, "conll03": 1}
@@ -85,8 +87,14 @@ def _run(method: str, data: str, seed: int) -> Cell:
     dev = documents(data, "dev")[::4] if method == "early-stopping" else None
     look = word_map(data) if method == "mproto" and seed == 0 else None
     config = config_of(method, data, seed)
-    terms = gazetteer_of(data) if exists("dictionary", data) else None
-    return train_in_folder(f"{method} {data} {seed}", train, dev, documents(data, "test"), config, look, terms=terms)
+    test = documents(data, "test")
+    beside = None if not exists("dictionary", data) else lambda model: _with_terms(model, data)
+    return train_in_folder(f"{method} {data} {seed}", train, dev, test, config, look, beside=beside)
+
+
+def _with_terms(model: Recognizer, data: str) -> Recognizer:
+    """The dictionary beside the model, matched letter by letter as in the labels that it learnt from."""
+    return model.with_gazetteer(gazetteer_of(data), "prefer-gazetteer", MatchOptions(case="sensitive"))
 
 
 def gazetteer_of(data: str) -> Gazetteer:

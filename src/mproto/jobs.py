@@ -194,6 +194,7 @@ def report_run(
     source: Source | None = None,
     *,
     gazetteer: Gazetteer | None = None,
+    match_options: MatchOptions = MatchOptions(),
     by_people: bool = False,
     read_format: str | None = None,
     options: Options = Options(),
@@ -207,6 +208,7 @@ def report_run(
         output: the page.
         source: the corpus; without, the page tells of the run alone.
         gazetteer: labels the corpus; its own labels are then people's. Without, they are taken for the dictionary's.
+        match_options: how it does so.
         by_people: they are people's all the same.
         read_format: of the corpus; told by content without.
         options: how to read it.
@@ -224,7 +226,7 @@ def report_run(
         if by_people:
             documents = [d if d.gold is not None else d.with_spans((), d.spans) for d in documents]
         if gazetteer is not None:
-            documents = list(annotate(documents, gazetteer))
+            documents = list(annotate(documents, gazetteer, options=match_options))
         known = gazetteer.surfaces if gazetteer else ()
         name = source.path.name if source else ""
         found = report(recognizer, read_history(folder), documents, corpus=name, known=known)

@@ -77,7 +77,11 @@ def predict_file(
 def _about(recognizer: Recognizer, reading: Reading) -> str:
     """What the result depends on, beside the documents."""
     terms = recognizer.terms
-    combined = None if terms is None or terms.combination == "off" else (terms.combination, terms.fingerprint)
+    combined = (
+        None
+        if terms is None or terms.combination == "off"
+        else (terms.combination, terms.fingerprint, terms.options.key)
+    )
     return repr((recognizer.fingerprint, reading.threshold, combined))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -108,9 +109,11 @@ class Recognizer:
             gazetteer: its terms tell where an entity is known from, if provenance is asked for.
             combination: `union` also finds terms where the model finds nothing; with `prefer-gazetteer` they count where the
                 two differ; `off` finds no more than the model.
-            options: how to match.
+            options: how to match. Where they do not say which types are names, the mentions do that the model remembers.
         """
         other = copy(self)
+        if options.names is None and self.mentions is not None:
+            options = replace(options, names=self.mentions.names())
         other.terms = Terms(gazetteer, combination, options)
         return other
 

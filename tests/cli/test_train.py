@@ -83,6 +83,31 @@ def test_evaluation_of_model_and_terms_together(run: Path, labelled: Path, capsy
     assert found["prefer-gazetteer"] > max(found["off"], 0.9)
 
 
+def test_matching_is_up_to_the_caller(
+    run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Terms in capitals match small letters only where case does not matter: in labels, in scores and in predictions."""
+    terms, text = tmp_path / "terms.tsv", tmp_path / "text.jsonl"
+    terms.write_text("surface\ttype\nWITH\tDisease\n")
+    text.write_text('{"text": "With .", "spans": [{"start": 0, "end": 4, "label": "Disease"}]}\n')
+    both = ["--gazetteer", terms, "--combine", "prefer-gazetteer"]
+    recall = {}
+    for case in ("sensitive", "insensitive"):
+        assert call("evaluate", run, text, *both, "--case", case, "--bootstrap", 0, "--json") == 0
+        recall[case] = json.loads(capsys.readouterr().out)["overall"]["recall"]
+        out = tmp_path / f"{case}.jsonl"
+        assert call("predict", run, text, *both, "--case", case, "--output", out) == 0
+        capsys.readouterr()
+        found = json.loads(out.read_text())
+        assert (1.0 in found["scores"]) == (case == "insensitive")
+    assert recall["insensitive"] == 1.0
+    arguments = ["--train", corpus, "--gazetteer", terms, "--output", tmp_path / "r", *SETTINGS]
+    assert call("train", *arguments) == 2  # nothing is labelled
+    assert "no labelled entity" in capsys.readouterr().err
+    assert call("train", *arguments, "--case", "insensitive", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["labels"].keys() == {"Disease"}
+
+
 def test_prediction(run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("predict", run, corpus, "--output", tmp_path / "out.jsonl", "--json") == 0
     shown = json.loads(capsys.readouterr().out)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from itertools import chain
 from pathlib import Path
@@ -14,6 +16,7 @@ from mproto import Document, Entry, Gazetteer, Span, annotate
 from mproto.errors import InputError
 from mproto.gazetteer import Matcher, MatchOptions, automaton, cache
 from mproto.gazetteer.automaton import DoubleArray, Trie
+from mproto.gazetteer.forms import fits as letter_case_fits
 from mproto.gazetteer.forms import forms, keeps_case, normalise
 from mproto.gazetteer.matcher import compile_patterns
 from mproto.gazetteer.vocabulary import UNKNOWN, Codes, Vocabulary, code
@@ -53,6 +56,7 @@ OPTIONS = st.builds(
     hyphens=st.booleans(),
     min_length=st.integers(1, 4),
     stop=st.frozensets(SURFACES, max_size=1),
+    names=st.sampled_from([None, frozenset(), frozenset("A")]),
 )
 ENTRIES = st.lists(
     st.builds(Entry, SURFACES, st.sampled_from(["A", "B"]), case_sensitive=st.sampled_from([None, None, True, False])),
@@ -73,7 +77,15 @@ def brute_force(words: list[str], entries: list[Entry], options: MatchOptions) -
             return key in forms(entry.surface, plain) and exact == "".join(
                 normalise(entry.surface, options.normalise).split()
             )
-        return key in forms(entry.surface, options)
+        return key in forms(entry.surface, options) and has_capitals(entry, found)
+
+    def has_capitals(entry: Entry, found: list[str]) -> bool:
+        is_name = options.case == "smart" and entry.case_sensitive is None and entry.type in (options.names or ())
+        terms = normalise(entry.surface, options.normalise).split()
+        texts = [normalise(word, options.normalise) for word in found]
+        if is_name and len(terms) != len(texts):  # split or joined otherwise: no second opinion
+            return letter_case_fits(entry, "".join(found), options)
+        return not is_name or all(not a[0].isupper() or b[0].isupper() for a, b in zip(terms, texts, strict=True))
 
     matches, position = [], 0
     while position < len(words):
@@ -298,6 +310,15 @@ class TestCache:
     def test_a_folder_that_cannot_be_written(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         assert Matcher(self.GAZETTEER, cache_folder=tmp_path / "file").matches(["term7", "x"])
+
+    def test_every_process_looks_in_the_same_place(self) -> None:
+        """Sets of strings have another order in each process."""
+        code = "from mproto.gazetteer import MatchOptions; print(MatchOptions(stop=frozenset('abcdefgh')).key)"
+        keys = {
+            subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed})
+            for seed in ("1", "2", "3")
+        }
+        assert len(keys) == 1
 
     def test_small_ones_are_not_kept(self, tmp_path: Path) -> None:
         Matcher(Gazetteer((Entry("a", "X"),)), cache_folder=tmp_path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mproto.cli.arguments import (
     add_gazetteer,
+    add_lookup,
     add_matching,
     add_reading,
     add_writing,
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", required=True, metavar="OUT", type=Path, help="a file (also .gz), or - for standard output"
     )
+    add_lookup(parser)
     add_matching(parser)
     add_reading(parser)
     add_writing(parser)
@@ -55,7 +57,7 @@ def run(parsed: argparse.Namespace) -> None:
     with progress("annotating", parsed.corpus) as on_bytes:
         done = annotate_file(
             Source(parsed.corpus, notes, on_bytes),
-            gazetteer if parsed.fraction is None else gazetteer.head(parsed.fraction),
+            gazetteer,
             parsed.output,
             matching=parsed.matching,
             match_options=match_options(parsed),

@@ -93,6 +93,9 @@ def load_gazetteer(parsed: argparse.Namespace, notes: Notes | None = None) -> Ga
     """A file, a folder of `TYPE.txt`, or any number of `TYPE=FILE`."""
     from mproto.gazetteer import Gazetteer
 
+    fraction: float | None = getattr(parsed, "fraction", None)
+    if fraction is not None and not 0 < fraction <= 1:
+        raise InputError(f"--fraction {fraction} is not a share", hint="give a number above 0 and up to 1")
     values: list[str] = parsed.gazetteer
     source: str | dict[str, list[Path | str]] = values[0]
     if len(values) > 1 or "=" in values[0]:
@@ -104,21 +107,33 @@ def load_gazetteer(parsed: argparse.Namespace, notes: Notes | None = None) -> Ga
                 raise InputError(f"--gazetteer {value!r} is not TYPE=FILE", hint=hint)
             source.setdefault(type_, []).append(file)
     columns = tuple(name.strip() for name in parsed.columns.split(",") if name.strip())
-    return Gazetteer.load(source, columns=columns, language=parsed.language, notes=notes)
+    gazetteer = Gazetteer.load(source, columns=columns, language=parsed.language, notes=notes)
+    return gazetteer if fraction is None else gazetteer.head(fraction)
+
+
+def add_lookup(parser: argparse.ArgumentParser) -> None:
+    """Which terms to look up, and by whose rules."""
+    group = parser.add_argument_group("lookup")
+    group.add_argument(
+        "--matching", choices=("default", "paper"), default="default", help="paper: as for the paper's data sets"
+    )
+    group.add_argument("--fraction", type=float, metavar="P", help="use only the first P·n + 1 terms of each type")
+    group.add_argument("--no-cache", action="store_true", help="do not keep the automaton of a large gazetteer on disk")
 
 
 def add_matching(parser: argparse.ArgumentParser) -> None:
     """How to match terms."""
     group = parser.add_argument_group("matching")
     group.add_argument(
-        "--matching", choices=("default", "paper"), default="default", help="paper: as for the paper's data sets"
-    )
-    group.add_argument("--fraction", type=float, metavar="P", help="use only the first P·n + 1 terms of each type")
-    group.add_argument(
         "--case",
         choices=("smart", "sensitive", "insensitive"),
         default="smart",
-        help="smart: case matters for short terms and terms in capitals (default)",
+        help="smart: case matters for short terms, terms in capitals, and names (default)",
+    )
+    group.add_argument(
+        "--names",
+        metavar="A,B,…",
+        help="types whose terms are names, which the text, too, begins with capitals; none, or told by the text (default)",
     )
     group.add_argument("--normalise", choices=("NFC", "NFKC", "none"), default="NFC", help="Unicode normalisation")
     group.add_argument("--plurals", action="store_true", help="match singular and plural forms too")
@@ -132,18 +147,16 @@ def add_matching(parser: argparse.ArgumentParser) -> None:
         help="terms of several types: no label (default), the first one's, all",
     )
     group.add_argument("--priority", metavar="A,B,…", default="", help="types that win where a term has several")
-    group.add_argument("--no-cache", action="store_true", help="do not keep the automaton of a large gazetteer on disk")
 
 
 def match_options(parsed: argparse.Namespace) -> MatchOptions:
     from mproto.gazetteer import MatchOptions
     from mproto.inputs import Source
 
-    if parsed.fraction is not None and not 0 < parsed.fraction <= 1:
-        raise InputError(f"--fraction {parsed.fraction} is not a share", hint="give a number above 0 and up to 1")
     stop = [line.strip() for _, line in Source(parsed.stop).lines()] if parsed.stop else []
     return MatchOptions(
         case=parsed.case,
+        names=_names(parsed.names),
         normalise=parsed.normalise,
         plurals=parsed.plurals,
         hyphens=parsed.hyphens,
@@ -152,3 +165,10 @@ def match_options(parsed: argparse.Namespace) -> MatchOptions:
         ambiguous=parsed.ambiguous,
         priority=tuple(name.strip() for name in parsed.priority.split(",") if name.strip()),
     )
+
+
+def _names(given: str | None) -> frozenset[str] | None:
+    """Names of types, `none` for none of them, and `None` where nothing is said."""
+    if given is None:
+        return None
+    return frozenset(filter(None, (name.strip() for name in given.split(",")))) - {"none"}

@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mproto.cli.arguments import add_gazetteer, add_matching, add_reading, load_gazetteer, match_options, options
+from mproto.cli.arguments import (
+    add_gazetteer,
+    add_lookup,
+    add_matching,
+    add_reading,
+    load_gazetteer,
+    match_options,
+    options,
+)
 from mproto.cli.console import notes_as_dict, print_json, print_notes, progress, stdout
 from mproto.cli.tables import percent
 from mproto.errors import InputError, Notes
@@ -35,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_gazetteer(parser, "a folder of TYPE.txt, a file, or TYPE=FILE for each type", required=True)
     parser.add_argument("--html", metavar="FILE", type=Path, help="write the whole report as one self-contained page")
     parser.add_argument("--force", action="store_true", help="replace an existing page")
+    add_lookup(parser)
     add_matching(parser)
     add_reading(parser)
 
@@ -51,7 +60,6 @@ def run(parsed: argparse.Namespace) -> None:
     notes = Notes(parsed.on_error)
     chosen = match_options(parsed)
     gazetteer = load_gazetteer(parsed, notes)
-    gazetteer = gazetteer if parsed.fraction is None else gazetteer.head(parsed.fraction)
     with Outputs(force=parsed.force) as outputs:
         file = outputs.open(parsed.html) if parsed.html else None
         with progress("examining", parsed.corpus) as on_bytes:
@@ -81,6 +89,9 @@ def _show(console: Console, health: Health) -> None:
         measures = (health.scores.precision, health.scores.recall, health.scores.f1)
         console.print("Against the gold spans: precision {}, recall {}, F1 {}".format(*map(percent, measures)))
     console.print(_types_table(health))
+    if health.names:
+        names = ", ".join(health.names)
+        console.print(f"Names here, whose capitals count: {names} (--names says otherwise)", markup=False)
     gold = health.scores is not None
     _list(console, "Most found", health.found, gold=gold)
     _list(console, "Ambiguous", health.ambiguous, gold=gold, contexts=True)

@@ -9,9 +9,11 @@ from mproto.cli.arguments import (
     add_combination,
     add_device,
     add_gazetteer,
+    add_matching,
     add_reading,
     combination,
     load_gazetteer,
+    match_options,
     options,
 )
 from mproto.cli.console import progress
@@ -33,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("corpus", metavar="CORPUS", type=Path, help="documents with the right spans")
     add_gazetteer(parser, "also score terms that are in it and terms that are not")
     add_combination(parser, "off")
+    add_matching(parser)
     parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples; 0 for no intervals")
     parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences at once")
     parser.add_argument("--seed", type=int, default=0, help="of the resampling")
@@ -53,7 +56,7 @@ def run(parsed: argparse.Namespace) -> None:
 
     recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
     if gazetteer is not None:
-        recognizer = recognizer.with_gazetteer(gazetteer, way)
+        recognizer = recognizer.with_gazetteer(gazetteer, way, match_options(parsed))
     with progress("evaluating", parsed.corpus) as on_bytes:
         scores = evaluate_file(
             recognizer,

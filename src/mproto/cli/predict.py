@@ -10,10 +10,12 @@ from mproto.cli.arguments import (
     add_combination,
     add_device,
     add_gazetteer,
+    add_matching,
     add_reading,
     add_writing,
     combination,
     load_gazetteer,
+    match_options,
     options,
 )
 from mproto.cli.console import notes_as_dict, print_json, print_notes, progress, stdout
@@ -49,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_device(parser)
     add_gazetteer(parser, "terms to find beside what the model finds, with --combine")
     add_combination(parser, "union")
+    add_matching(parser)
     add_reading(parser)
     add_writing(parser)
 
@@ -70,7 +73,7 @@ def run(parsed: argparse.Namespace) -> None:
     notes = Notes(parsed.on_error)
     recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
     if parsed.gazetteer:
-        recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), way)
+        recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), way, match_options(parsed))
     reading = Reading(parsed.read_format, options(parsed), parsed.batch_size, _threshold(parsed.threshold))
     with progress("tagging", parsed.input) as on_bytes:
         source = Source(parsed.input, notes, on_bytes)

@@ -6,7 +6,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mproto.cli.arguments import add_device, add_gazetteer, add_reading, load_gazetteer, options
+from mproto.cli.arguments import (
+    add_device,
+    add_gazetteer,
+    add_matching,
+    add_reading,
+    load_gazetteer,
+    match_options,
+    options,
+)
 from mproto.cli.console import notes_as_dict, print_json, print_notes, waiting
 from mproto.errors import InputError, Notes
 
@@ -34,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace an existing page")
     add_device(parser)
     add_gazetteer(parser, "terms that label the corpus")
+    add_matching(parser)
     add_reading(parser)
 
 
@@ -51,6 +60,7 @@ def run(parsed: argparse.Namespace) -> None:
             parsed.output,
             Source(parsed.corpus, notes) if parsed.corpus else None,
             gazetteer=gazetteer,
+            match_options=match_options(parsed),
             by_people=parsed.human,
             read_format=parsed.read_format,
             options=options(parsed),

@@ -8,7 +8,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mproto.cli.arguments import add_device, add_gazetteer, add_reading, load_gazetteer, options
+from mproto.cli.arguments import (
+    add_device,
+    add_gazetteer,
+    add_matching,
+    add_reading,
+    load_gazetteer,
+    match_options,
+    options,
+)
 from mproto.cli.console import notes_as_dict, print_json, print_notes, training_progress
 from mproto.cli.tables import percent
 from mproto.errors import InputError, MprotoError, Notes
@@ -57,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-report", action="store_true", help="do not write a page about the run into the folder")
     parser.add_argument("--tensorboard", action="store_true", help="write curves for TensorBoard into the folder too")
     add_gazetteer(parser, "terms that label the training documents: a folder of TYPE.txt, a file, or TYPE=FILE")
+    add_matching(parser)
     add_reading(parser)
 
 
@@ -144,6 +153,7 @@ def _train(parsed: argparse.Namespace, config: Config, gazetteer: Gazetteer | No
             labelled=Source(parsed.labelled, notes) if parsed.labelled else None,
             dev=Source(parsed.dev, notes) if parsed.dev else None,
             gazetteer=gazetteer,
+            match_options=match_options(parsed),
             read_format=parsed.read_format,
             options=options(parsed),
             force=parsed.force,

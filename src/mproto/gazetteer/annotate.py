@@ -6,7 +6,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Literal
 
 from mproto.errors import InputError
-from mproto.gazetteer.matcher import Matcher
+from mproto.gazetteer.names import settled_matcher
 from mproto.gazetteer.options import MatchOptions
 from mproto.gazetteer.paper import PaperMatcher
 from mproto.text.document import Document
@@ -33,7 +33,7 @@ def annotate(
 
     Spans that documents had become their gold spans, unless they have gold spans already; nothing that trains looks at
     those. Whether a corpus is labelled, so that a document without spans is one with nothing in it, is told from the first
-    thousand documents.
+    thousand documents, and so is which types are names.
 
     Args:
         texts: texts, or documents.
@@ -44,9 +44,11 @@ def annotate(
     """
     if matching not in ("default", "paper"):
         raise InputError(f"there is no matching policy {matching!r}", hint="choose default or paper")
-    matcher = PaperMatcher(gazetteer) if matching == "paper" else Matcher(gazetteer, options, cache_folder)
     documents = (text if isinstance(text, Document) else Document(text) for text in texts)
     first = list(islice(documents, LOOKED_AT))
+    matcher = (
+        PaperMatcher(gazetteer) if matching == "paper" else settled_matcher(gazetteer, options, first, cache_folder)
+    )
     labelled = any(document.spans or document.gold is not None for document in first)
     for document in chain(first, documents):
         yield document.relabelled(matcher.word_spans(document), keep=labelled)

@@ -35,7 +35,7 @@ def default_folder() -> Path:
 
 
 def _path(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> Path:
-    key = f"{VERSION} {gazetteer.fingerprint} {sorted(options.stop)} {options}"
+    key = f"{VERSION} {gazetteer.fingerprint} {options.key}"
     return folder / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

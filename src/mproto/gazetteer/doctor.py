@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mproto.gazetteer.annotate import LOOKED_AT
 from mproto.gazetteer.common_words import COMMON_WORDS
 from mproto.gazetteer.forms import forms
-from mproto.gazetteer.matcher import Matcher, resolve
+from mproto.gazetteer.matcher import resolve
+from mproto.gazetteer.names import settled_matcher
 from mproto.gazetteer.options import MatchOptions
 from mproto.text.document import Span
 from mproto.text.scoring import Counts
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from mproto.gazetteer.entries import Entry, Gazetteer
-    from mproto.gazetteer.matcher import Match
+    from mproto.gazetteer.matcher import Match, Matcher
     from mproto.text.document import Document
 
 CONTEXTS, CONTEXT_WIDTH, SENTENCES = 3, 40, 10
@@ -91,6 +94,7 @@ class Health:
         documents, words: the size of the corpus.
         covered: documents in which any term was found.
         types: what each type covers.
+        names: types whose capitals count, because this corpus writes their terms with capitals.
         found: terms that were found, most hits first.
         dead: terms that were never found.
         inside: terms that were found inside longer terms only, with how often.
@@ -107,6 +111,7 @@ class Health:
     words: int
     covered: int
     types: tuple[TypeCoverage, ...]
+    names: tuple[str, ...]
     found: tuple[EntryHealth, ...]
     dead: tuple[EntryHealth, ...]
     inside: tuple[tuple[EntryHealth, int], ...]
@@ -125,6 +130,7 @@ class Health:
             "words": self.words,
             "covered_documents": self.covered,
             "types": [coverage.__dict__ for coverage in self.types],
+            "names": self.names,
             "entries": [self._entry(health) for health in self.found],
             "dead": [health.surface for health in self.dead],
             "inside_longer": [{"surface": health.surface, "times": times} for health, times in self.inside],
@@ -157,16 +163,18 @@ def examine(documents: Iterable[Document], gazetteer: Gazetteer, options: MatchO
 
     Where documents have gold spans (or, without these, spans), the precision of every term is counted too.
     """
-    examination = _Examination(gazetteer, options)
-    for document in documents:
+    stream = iter(documents)
+    first = list(islice(stream, LOOKED_AT))
+    examination = _Examination(settled_matcher(gazetteer, options, first))
+    for document in chain(first, stream):
         examination.look_at(document)
     return examination.report()
 
 
 class _Examination:
-    def __init__(self, gazetteer: Gazetteer, options: MatchOptions) -> None:
-        self.gazetteer, self.options = gazetteer, options
-        self.matcher = Matcher(gazetteer, options)
+    def __init__(self, matcher: Matcher) -> None:
+        self.matcher, self.gazetteer, self.options = matcher, matcher.gazetteer, matcher.options
+        gazetteer = self.gazetteer
         by_surface: dict[str, list[Entry]] = defaultdict(list)
         for entry in gazetteer:
             by_surface[entry.surface].append(entry)
@@ -228,6 +236,7 @@ class _Examination:
             words=self.words,
             covered=self.covered,
             types=tuple(self._coverage(type_) for type_ in self.gazetteer.types),
+            names=tuple(sorted(self.options.names or ())),
             found=tuple(found),
             dead=tuple(h for h, times in inside if not times),
             inside=tuple(sorted(((h, t) for h, t in inside if t), key=lambda pair: -pair[1])),

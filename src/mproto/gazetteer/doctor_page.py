@@ -25,7 +25,7 @@ def page(health: Health) -> str:
     parts = [
         _cards(health),
         _section("Look at these first", "", _sentences(health.sentences, colours), len(health.sentences)),
-        _section("What each type covers", "", _types(health), len(health.types)),
+        _section("What each type covers", _about_names(health), _types(health), len(health.types)),
         _section(
             "Ambiguous terms",
             "Listed under several types.",
@@ -99,6 +99,10 @@ def _sentences(sentences: Iterable[Sentence], colours: dict[str, str]) -> str:
         for sentence in sentences
     )
     return f"{legend(colours)}<ol>{''.join(items)}</ol>"
+
+
+def _about_names(health: Health) -> str:
+    return f"Names here, whose capitals count: {escape(', '.join(health.names))}." if health.names else ""
 
 
 def _types(health: Health) -> str:

@@ -35,6 +35,33 @@ def keeps_case(entry: Entry, options: MatchOptions) -> bool:
     return options.case == "sensitive"
 
 
+def needs_capitals(entry: Entry, options: MatchOptions) -> bool:
+    """Whether an entry is a name: it may have more capitals in the text, but not fewer words that begin with one."""
+    is_name = options.case == "smart" and entry.case_sensitive is None and entry.type in (options.names or ())
+    return is_name and any(word[0].isupper() for word in entry.surface.split())
+
+
+def fits(entry: Entry, written: str, options: MatchOptions) -> bool:
+    """Whether letter case lets an entry match words, given as they are written, without blanks."""
+    written = normalise(written, options.normalise)
+    surface = normalise(entry.surface, options.normalise)
+    if keeps_case(entry, options):
+        return written == "".join(surface.split())
+    return not needs_capitals(entry, options) or _has_capitals(written, surface)
+
+
+def _has_capitals(written: str, surface: str) -> bool:
+    """Whether each word of the surface that begins with a capital does so in the text. Marks may differ, and endings."""
+    found = "".join(filter(str.isalnum, written))
+    place = 0
+    for word in surface.split():
+        letters = "".join(filter(str.isalnum, word))
+        if letters[:1].isupper() and not found[place : place + 1].isupper():
+            return False
+        place += len(letters)
+    return True
+
+
 def folds_case(entries: Iterable[Entry], options: MatchOptions) -> bool:
     """Whether text and terms are case folded before they are compared; not needed where all terms keep their case."""
     return options.case != "sensitive" or any(entry.case_sensitive is False for entry in entries)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mproto.gazetteer import cache
 from mproto.gazetteer.automaton import build
-from mproto.gazetteer.forms import folds_case, forms, keeps_case, normalise
+from mproto.gazetteer.forms import fits, folds_case, forms, keeps_case, needs_capitals, normalise
 from mproto.gazetteer.options import MatchOptions
 from mproto.gazetteer.vocabulary import REMEMBERED, WIDTH, Codes, Vocabulary, code
 from mproto.text.document import WordSpan
@@ -178,13 +178,7 @@ class Matcher:
 
     def _find_fitting(self, number: int, written: str) -> list[Entry]:
         """The entries of a pattern that fit its words as they are written; those are given without blanks."""
-        written = normalise(written, self.options.normalise)
-        return [
-            entry
-            for entry in self._entries(number)
-            if not keeps_case(entry, self.options)
-            or written == "".join(normalise(entry.surface, self.options.normalise).split())
-        ]
+        return [entry for entry in self._entries(number) if fits(entry, written, self.options)]
 
 
 def resolve(types: Iterable[str], options: MatchOptions) -> list[str]:
@@ -223,7 +217,7 @@ def compile_patterns(gazetteer: Gazetteer, options: MatchOptions) -> tuple[list[
         entries.extend(found)
         ends.append(len(entries))
         of_pattern = [gazetteer.entries[i] for i in found]
-        must_check = fold and any(keeps_case(entry, options) for entry in of_pattern)
+        must_check = fold and any(keeps_case(e, options) or needs_capitals(e, options) for e in of_pattern)
         labels.append(CHECK if must_check else _label(of_pattern, type_numbers, options))
     longest = max(map(len, numbers), default=0) // WIDTH
     vocabulary = Vocabulary.of({word: number for number, word in enumerate(words)})

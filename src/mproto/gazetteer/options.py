@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from mproto.errors import InputError
@@ -17,7 +17,10 @@ class MatchOptions:
     """How terms are matched. The defaults are the default policy.
 
     Attributes:
-        case: whether letter case matters. `smart`: only for terms in capitals and terms of up to three characters.
+        case: whether letter case matters. `smart`: only for terms in capitals, terms of up to three characters, and names.
+        names: with `smart`, types whose terms are names: a word that begins with a capital in the term does so in the text,
+            too. `None` leaves it to the texts: `annotate` and the doctor look at a thousand of them (`names.py`), and a
+            recogniser at the mentions that it remembers.
         normalise: Unicode normalisation of terms and text; `NFKC` also unites full-width and other compatibility forms.
         plurals: a term also matches with a plural ending or without its own (`-s`, `-es`, `-ies`).
         hyphens: a hyphen in a term also matches a space or nothing, and a space also a hyphen.
@@ -28,6 +31,7 @@ class MatchOptions:
     """
 
     case: Case = "smart"
+    names: frozenset[str] | None = None
     normalise: Normalise = "NFC"
     plurals: bool = False
     hyphens: bool = False
@@ -42,3 +46,8 @@ class MatchOptions:
                 raise InputError(f"{name} is {value!r}", hint=f"choose from {', '.join(get_args(allowed))}")
         if self.min_length < 1:
             raise InputError(f"min_length is {self.min_length}", hint="give 1 or more")
+
+    @property
+    def key(self) -> str:
+        """Text that is the same for equal options, in every process: a set is shown in another order each time."""
+        return f"{sorted(self.stop)} {sorted(self.names or ())} {replace(self, stop=frozenset(), names=None)}"

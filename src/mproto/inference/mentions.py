@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FILE = "mentions.safetensors"
+LEAST = 10
+"""Mentions of a type that must be there before it is called one of names."""
 
 
 class Mentions:
@@ -42,6 +44,11 @@ class Mentions:
         places = self._of_type.get(label, [])
         similarity = self._directions[places] @ feature.astype(np.float32)
         return [self.texts[places[i]] for i in np.argsort(-similarity, kind="stable")[:count]]
+
+    def names(self) -> frozenset[str]:
+        """Types whose mentions begin with a capital: two thirds of at least ten."""
+        capitals = {type_: [self.texts[i][:1].isupper() for i in places] for type_, places in self._of_type.items()}
+        return frozenset(type_ for type_, own in capitals.items() if len(own) >= LEAST and 3 * sum(own) >= 2 * len(own))
 
     def save(self, folder: Path) -> None:
         """Write them beside a model; texts as JSON in the file's header."""

@@ -45,7 +45,7 @@ class Terms:
             raise InputError(f"there is no way {combination!r} to combine a gazetteer with a model", hint=hint)
         self.combination, self.fingerprint = combination, gazetteer.fingerprint
         self._matcher = Matcher(gazetteer, options)
-        self._options = options
+        self.options = options
 
     def find(self, document: Document) -> list[Found]:
         """The terms in a document, from left to right; where a term has several types, by the matching options."""
@@ -53,7 +53,7 @@ class Terms:
         return [
             Found(Span(starts[match.start], ends[match.end - 1], type_), entry)
             for match in self._matcher.matches(document.word_texts)
-            for type_ in resolve([entry.type for entry in match.entries], self._options)
+            for type_ in resolve([entry.type for entry in match.entries], self.options)
             for entry in [next(entry for entry in match.entries if entry.type == type_)]
         ]
 

@@ -1,0 +1,103 @@
+"""Whether capitals count is told by the text: *Best* is a club and *best* is not, but *Aspirin* is *aspirin*."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from mproto import Document, Entry, Gazetteer, annotate
+from mproto.cli import main
+from mproto.gazetteer import MatchOptions
+from mproto.gazetteer.doctor import examine
+from mproto.gazetteer.names import LEAST
+from mproto.inference.mentions import Mentions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOWNS = [
+    "Reading",
+    "Bath",
+    "London",
+    "Leeds",
+    "York",
+    "Hull",
+    "Derby",
+    "Ely",
+    "Wells",
+    "Truro",
+    "Oxford",
+    "St Ives",
+    "Deal",
+]
+DRUGS = ["Aspirin", "Codeine", "Heparin", "Insulin", "Morphine", "Digoxin", "Statins", "Warfarin", "Quinine", "Lithium"]
+PLACES = Gazetteer(tuple(Entry(town, "Place") for town in TOWNS))
+BOTH = Gazetteer((*PLACES.entries, *(Entry(drug, "Drug") for drug in DRUGS)))
+TEXTS = [*(f"We saw {town} ." for town in TOWNS), *(f"They took {drug.lower()} ." for drug in DRUGS)]
+
+
+def test_names_keep_their_capitals_and_other_terms_need_none() -> None:
+    new = ["I was reading in the bath : a great deal .", "READING", "st Ives", "ST IVES", "Heparin and heparin"]
+    labelled = list(annotate([*TEXTS, *new], BOTH))[len(TEXTS) :]
+    assert [[d.surface(s) for s in d.spans] for d in labelled] == [
+        [],
+        ["READING"],
+        [],
+        ["ST IVES"],
+        ["Heparin", "heparin"],
+    ]
+
+
+def test_a_few_terms_tell_nothing() -> None:
+    few = Gazetteer(PLACES.entries[: LEAST - 1])
+    text = "I was reading ."
+    assert [d.surface(s) for d in annotate([*TEXTS, text], few) for s in d.spans][-1] == "reading"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (MatchOptions(), False),
+        (MatchOptions(names=frozenset()), True),
+        (MatchOptions(names=frozenset({"Place"})), False),
+        (MatchOptions(case="insensitive"), True),
+        (MatchOptions(case="sensitive"), False),
+    ],
+)
+def test_options_have_the_last_word(options: MatchOptions, *, expected: bool) -> None:
+    (labelled,) = list(annotate([*TEXTS, "I was reading ."], PLACES, options=options))[-1:]
+    assert bool(labelled.spans) == expected
+
+
+def test_an_entry_that_says_so_matches_small_letters() -> None:
+    entries = (*PLACES.entries[1:], Entry("Reading", "Place", case_sensitive=False))
+    (labelled,) = list(annotate([*TEXTS, "reading"], Gazetteer(entries)))[-1:]
+    assert labelled.spans
+
+
+def test_hyphens_do_not_hide_capitals() -> None:
+    options = MatchOptions(names=frozenset({"Place"}), hyphens=True)
+    gazetteer = Gazetteer((Entry("Stratford-upon-Avon", "Place"),))
+    texts = ["Stratford upon Avon", "stratford upon Avon", "STRATFORD-UPON-AVON"]
+    assert [bool(d.spans) for d in annotate(texts, gazetteer, options=options)] == [True, False, True]
+
+
+def test_the_doctor_says_which_types_are_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert examine([Document(text) for text in TEXTS], BOTH).names == ("Place",)
+    corpus, terms = tmp_path / "corpus.txt", tmp_path / "Place.txt"
+    corpus.write_text("\n".join(TEXTS))
+    terms.write_text("\n".join(TOWNS))
+    page = tmp_path / "page.html"
+    assert main(["doctor", str(corpus), "--gazetteer", f"Place={terms}", "--html", str(page)]) == 0
+    assert "whose capitals count: Place" in capsys.readouterr().out
+    assert "whose capitals count: Place" in page.read_text()
+    assert main(["doctor", str(corpus), "--gazetteer", f"Place={terms}", "--names", "none"]) == 0
+    assert "whose capitals count" not in capsys.readouterr().out
+
+
+def test_a_recogniser_tells_names_by_the_mentions_that_it_remembers() -> None:
+    texts = [*TOWNS, *(drug.lower() for drug in DRUGS), "Rare"]
+    labels = ["Place"] * len(TOWNS) + ["Drug"] * len(DRUGS) + ["Other"]
+    assert Mentions(texts, labels, np.ones((len(texts), 2))).names() == {"Place"}
