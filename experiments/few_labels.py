@@ -47,7 +47,7 @@ def cell(method: str, number: str, data: str) -> Cell:
 
     def run() -> Cell:
         corpus = documents(data, "train")
-        places = range(len(corpus))
+        places = list(range(len(corpus)))
         if number != ALL:
             places = sorted(random.Random(0).sample(places, int(number)))
         labelled = [corpus[place] for place in places]

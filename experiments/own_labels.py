@@ -28,8 +28,8 @@ RULES = {
     "sensitive": "`--case sensitive`",
     "smart": "default",
 }
-NOTE = """Strict F1 (precision / recall): the main table's models learn from the labels that were published with the data; here
-the same dictionaries label the same sentences by mproto's own rules, and stand beside the model (*terms beside it*:
+NOTE = """Strict F1 (precision / recall): the main table's models learn from the labels that were published with the data;
+here the same dictionaries label the same sentences by mproto's own rules, and stand beside the model (*terms beside it*:
 `prefer-gazetteer`). With several seeds, the mean. CoNLL03's knowledge base was never published.
 `python -m experiments.own_labels` makes this section."""
 
