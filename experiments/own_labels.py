@@ -30,7 +30,8 @@ RULES = {
 }
 NOTE = """Strict F1 (precision / recall): the main table's models learn from the labels that were published with the data;
 here the same dictionaries label the same sentences by mproto's own rules, and stand beside the model (*terms beside it*:
-`prefer-gazetteer`). With several seeds, the mean. CoNLL03's knowledge base was never published.
+`prefer-gazetteer`; letter case counts where the labels are the published ones, as it does in them). With several seeds,
+the mean. CoNLL03's knowledge base was never published.
 `python -m experiments.own_labels` makes this section."""
 
 
@@ -109,10 +110,9 @@ def render() -> str:
         own = {data: [c for seed in range(3) if (c := load(cell_name(method, data, seed)))] for data in DATA}
         theirs = {data: [c for seed in range(3) if (c := systems.found(method, data, seed))] for data in DATA}
         for labels, groups in (("published", theirs), ("own", own)):
-            alone = [[c["test"]["overall"] for c in group] for group in groups.values()]
-            beside = [[c["beside_terms"]["overall"] for c in g if "beside_terms" in c] for g in groups.values()]
-            lines.append(_row(f"{title}, {labels} labels", list(map(_figures, alone))))
-            lines.append(_row("… and terms beside it", list(map(_figures, beside))))
+            for name, key in ((f"{title}, {labels} labels", "test"), ("… and terms beside it", "beside_terms")):
+                whole = [[c for c in group if "beside_terms" in c] for group in groups.values()]
+                lines.append(_row(name, [_figures([c[key]["overall"] for c in group]) for group in whole]))
     most = [systems.found("supervised", data) for data in DATA]
     lines.append(_row("human labels for all sentences", [_figures([c["test"]["overall"]] if c else []) for c in most]))
     return "\n".join(lines)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS, BY_PEOPLE, GAZETTEER, SCORES = "training documents", "documents labelled by people", "gazetteer", "scores"
 CALIBRATED = "scores of entities calibrated on"
+NAMES = "types matched as names"
 """What a card may hold that has a place of its own; whatever else it holds is listed as it is."""
 MEASURES = ("precision", "recall", "f1")
 _MARKUP = re.compile(r"[\\`*_\[\]<>#|&~$]|:(?=//)|^[-+=]")

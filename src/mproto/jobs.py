@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mproto.analysis.report import Report, report
 from mproto.analysis.report_page import report_page
+from mproto.card import NAMES
 from mproto.errors import DataError, InputError, Notes
 from mproto.gazetteer.annotate import annotate
 from mproto.gazetteer.options import MatchOptions
@@ -44,6 +45,7 @@ class Trained:
         recognizer: the model.
         documents: how many it learnt from.
         labels: how many labels of each type they have.
+        names: types of the gazetteer that were taken for names.
         steps: how many were done.
         best_step: the one whose model was kept; the last, where weights are not chosen by a score.
         score: that it was chosen by, where it was.
@@ -56,6 +58,7 @@ class Trained:
     recognizer: Recognizer
     documents: int
     labels: dict[str, int]
+    names: tuple[str, ...]
     steps: int
     best_step: int
     score: float | None
@@ -115,8 +118,10 @@ def train_files(
     if labelled and not any(document.spans for document in by_people):
         raise labelled.error("holds no labelled entity", hint="name a file that people labelled")
     card: dict[str, Any] = {}
+    names: set[str] = set()
     if gazetteer is not None:
-        documents = list(annotate(documents, gazetteer, options=match_options))
+        documents = list(annotate(documents, gazetteer, options=match_options, on_names=names.update))
+        card[NAMES] = sorted(names)
         sizes = ", ".join(f"{count:,} {type_}" for type_, count in gazetteer.sizes.items())
         card["gazetteer"] = f"{sizes} (fingerprint {gazetteer.fingerprint[:16]})"
     board = Board(output / BOARD) if tensorboard else None
@@ -156,6 +161,7 @@ def train_files(
         recognizer,
         len(learnt),
         dict(Counter(span.label for spans in learnt for span in spans)),
+        tuple(sorted(names)),
         len(history),
         best.step,
         best.score,
@@ -226,7 +232,7 @@ def report_run(
         if by_people:
             documents = [d if d.gold is not None else d.with_spans((), d.spans) for d in documents]
         if gazetteer is not None:
-            documents = list(annotate(documents, gazetteer, options=match_options))
+            documents = list(annotate(documents, gazetteer, options=recognizer.matching(gazetteer, match_options)))
         known = gazetteer.surfaces if gazetteer else ()
         name = source.path.name if source else ""
         found = report(recognizer, read_history(folder), documents, corpus=name, known=known)

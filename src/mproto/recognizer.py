@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from mproto.card import model_card
+from mproto.card import NAMES, model_card
 from mproto.config import Config
 from mproto.encoding.plan import longest_first
 from mproto.encoding.shapes import keeps_case
@@ -109,13 +109,22 @@ class Recognizer:
             gazetteer: its terms tell where an entity is known from, if provenance is asked for.
             combination: `union` also finds terms where the model finds nothing; with `prefer-gazetteer` they count where the
                 two differ; `off` finds no more than the model.
-            options: how to match. Where they do not say which types are names, the mentions do that the model remembers.
+            options: how to match; see `matching`.
         """
         other = copy(self)
-        if options.names is None and self.mentions is not None:
-            options = replace(options, names=self.mentions.names())
-        other.terms = Terms(gazetteer, combination, options)
+        other.terms = Terms(gazetteer, combination, self.matching(gazetteer, options))
         return other
+
+    def matching(self, gazetteer: Gazetteer, options: MatchOptions = MatchOptions()) -> MatchOptions:
+        """Options that say which types are names: those that training took for names, where they do not say so themselves.
+
+        Where training had no gazetteer but labels, the mentions that the model remembers tell.
+        """
+        if options.case != "smart" or options.names is not None:
+            return options
+        known = self.card.get(NAMES)
+        names = frozenset(known) if known is not None else self.mentions.names() if self.mentions else frozenset()
+        return replace(options, names=names & set(gazetteer.types))
 
     def __call__(
         self,

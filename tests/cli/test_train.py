@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from encoders import embedded, write_roberta
-from mproto import demo
+from mproto import Document, Entry, Gazetteer, Recognizer, demo
 from mproto.cli import main
+from mproto.gazetteer import MatchOptions
 from runs import SMALL
 
 COUNT = 64  # documents of the bundled corpus
@@ -63,6 +64,25 @@ def test_training_says_what_it_did(trained: tuple[Path, dict[str, Any]]) -> None
     assert set(shown["labels"]) == {"Chemical", "Disease"}
     assert 0 <= shown["dev_f1"] <= 1
     assert 0 <= shown["kept"] <= 1
+    assert shown["names"] == []
+
+
+def test_a_model_remembers_which_types_were_names(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("surface\ttype\npatients\tDisease\nwith\tDisease\n")
+    arguments = ["--train", corpus, "--gazetteer", terms, "--output", tmp_path / "r", "--names", "Disease", *SETTINGS]
+    assert call("train", *arguments) == 0
+    assert "names, whose capitals count: Disease" in capsys.readouterr().out
+    recognizer = Recognizer.from_pretrained(tmp_path / "r")
+    gazetteer = Gazetteer((Entry("With", "Disease"), Entry("Reading", "Place")))
+    assert recognizer.matching(gazetteer) == MatchOptions(names=frozenset({"Disease"}))
+    assert recognizer.matching(gazetteer, MatchOptions(names=frozenset())).names == frozenset()
+    assert recognizer.matching(gazetteer, MatchOptions(case="sensitive")).names is None
+    terms_beside = recognizer.with_gazetteer(gazetteer, "prefer-gazetteer").terms
+    assert terms_beside is not None
+    assert [found.span.start for found in terms_beside.find(Document("With or with it"))] == [0]
 
 
 def test_evaluation(run: Path, labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,6 +173,9 @@ def test_the_ending_names_the_format(run: Path, tmp_path: Path) -> None:
         (["evaluate", ".", TEST, "--bootstrap", "-1"], "--bootstrap must be"),
         (["evaluate", ".", TEST, "--combine", "union"], "--combine union has no terms"),
         (["predict", ".", TEST, "--output", "o", "--combine", "prefer-gazetteer"], "has no terms"),
+        (["train", "--train", TEST, "--output", "r", "--case", "sensitive"], "but not which terms"),
+        (["predict", ".", TEST, "--output", "o", "--names", "PER"], "but not which terms"),
+        (["evaluate", ".", TEST, "--gazetteer", TERMS, "--case", "sensitive"], "without --combine"),
     ],
 )
 def test_wrong_calls(

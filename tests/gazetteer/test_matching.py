@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mproto import Document, Entry, Gazetteer, Span, annotate
@@ -56,7 +57,6 @@ OPTIONS = st.builds(
     hyphens=st.booleans(),
     min_length=st.integers(1, 4),
     stop=st.frozensets(SURFACES, max_size=1),
-    names=st.sampled_from([None, frozenset(), frozenset("A")]),
 )
 ENTRIES = st.lists(
     st.builds(Entry, SURFACES, st.sampled_from(["A", "B"]), case_sensitive=st.sampled_from([None, None, True, False])),
@@ -100,9 +100,16 @@ def brute_force(words: list[str], entries: list[Entry], options: MatchOptions) -
 
 
 @settings(max_examples=2000)
-@given(ENTRIES, st.lists(WORDS, max_size=12), OPTIONS)
-def test_matcher_against_brute_force(entries: list[Entry], words: list[str], options: MatchOptions) -> None:
-    found = Matcher(Gazetteer(tuple(entries)), options).matches(words)
+@given(ENTRIES, st.lists(WORDS, max_size=12), OPTIONS, st.booleans())
+@example([Entry("ﬁn Heart", "A")], ["fin", "Heart"], MatchOptions(), True)
+@example([Entry("Weiße Elster", "A")], ["WEISSE", "elster"], MatchOptions(), True)
+def test_matcher_against_brute_force(
+    entries: list[Entry], words: list[str], options: MatchOptions, is_name: bool
+) -> None:
+    gazetteer = Gazetteer(tuple(entries))
+    if is_name and options.case == "smart" and "A" in gazetteer.types:
+        options = replace(options, names=frozenset("A"))
+    found = Matcher(gazetteer, options).matches(words)
     assert [(m.start, m.end, set(m.entries)) for m in found] == brute_force(words, entries, options)
 
 
@@ -223,7 +230,17 @@ class TestOptions:
     def test_boundaries_are_exact(self) -> None:
         assert spans("aspirins paspirin aspirin-free", ("aspirin", "C")) == [("aspirin", "C")]
 
-    @pytest.mark.parametrize("wrong", [{"case": "x"}, {"ambiguous": "x"}, {"normalise": "x"}, {"min_length": 0}])
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"case": "x"},
+            {"ambiguous": "x"},
+            {"normalise": "x"},
+            {"min_length": 0},
+            {"names": "PER"},
+            {"names": frozenset({"PER"}), "case": "insensitive"},
+        ],
+    )
     def test_wrong_options(self, wrong: dict[str, object]) -> None:
         with pytest.raises(InputError, match=next(iter(wrong))):
             MatchOptions(**wrong)  # type: ignore[arg-type]
@@ -288,6 +305,7 @@ class TestCache:
             (other, MatchOptions()),
             (self.GAZETTEER, MatchOptions(case="sensitive")),
             (self.GAZETTEER, MatchOptions(stop=frozenset({"a"}))),
+            (self.GAZETTEER, MatchOptions(names=frozenset({"T1"}))),  # by the same automaton as without
         ):
             Matcher(gazetteer, options, tmp_path)
         assert len(list(tmp_path.iterdir())) == 4

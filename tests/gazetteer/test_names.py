@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from mproto import Document, Entry, Gazetteer, annotate
 from mproto.cli import main
+from mproto.errors import InputError
 from mproto.gazetteer import MatchOptions
 from mproto.gazetteer.doctor import examine
 from mproto.gazetteer.names import LEAST
@@ -84,6 +86,47 @@ def test_hyphens_do_not_hide_capitals() -> None:
     assert [bool(d.spans) for d in annotate(texts, gazetteer, options=options)] == [True, False, True]
 
 
+def test_letters_that_fold_to_two() -> None:
+    options = MatchOptions(names=frozenset({"Place"}))
+    gazetteer = Gazetteer(
+        (Entry("Weiße Elster", "Place"), Entry("Gross Gerau", "Place"), Entry('"Reading" Club', "Place"))
+    )
+    texts = [
+        "Weisse Elster",
+        "WEISSE ELSTER",
+        "weiße Elster",
+        "Groß Gerau",
+        "Groß gerau",
+        '"reading" Club',
+        '"Reading" Club',
+    ]
+    found = [bool(d.spans) for d in annotate(texts, gazetteer, options=options)]
+    assert found == [True, True, False, True, False, False, True]
+
+
+def test_unknown_names_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match="'Town' is to be a type of names.*choose from Place"):
+        list(annotate(TEXTS, PLACES, options=MatchOptions(names=frozenset({"Town"}))))
+    (tmp_path / "c.txt").write_text("x")
+    (tmp_path / "Place.txt").write_text("Bath")
+    call = ["annotate", str(tmp_path / "c.txt"), "--gazetteer", f"Place={tmp_path / 'Place.txt'}", "--output", "-"]
+    assert main([*call, "--names", "Town"]) == 2
+    assert "'Town' is to be a type of names" in capsys.readouterr().err
+    assert main([*call, "--names", "Place", "--case", "sensitive"]) == 2
+    assert "smart case" in capsys.readouterr().err
+
+
+def test_annotate_says_what_it_took_for_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus, terms = tmp_path / "corpus.txt", tmp_path / "Place.txt"
+    corpus.write_text("\n".join(TEXTS))
+    terms.write_text("\n".join(TOWNS))
+    call = ["annotate", str(corpus), "--gazetteer", f"Place={terms}", "--output", str(tmp_path / "out.jsonl")]
+    assert main(call) == 0
+    assert "names, whose capitals count: Place" in capsys.readouterr().out
+    assert main([*call, "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["names"] == ["Place"]
+
+
 def test_the_doctor_says_which_types_are_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert examine([Document(text) for text in TEXTS], BOTH).names == ("Place",)
     corpus, terms = tmp_path / "corpus.txt", tmp_path / "Place.txt"
@@ -98,6 +141,7 @@ def test_the_doctor_says_which_types_are_names(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_a_recogniser_tells_names_by_the_mentions_that_it_remembers() -> None:
-    texts = [*TOWNS, *(drug.lower() for drug in DRUGS), "Rare"]
-    labels = ["Place"] * len(TOWNS) + ["Drug"] * len(DRUGS) + ["Other"]
+    genes = [f"GENE{number}" for number in range(40)]
+    texts = [*TOWNS, *(drug.lower() for drug in DRUGS), "Rare", *genes]
+    labels = ["Place"] * len(TOWNS) + ["Drug"] * len(DRUGS) + ["Other"] + ["Gene"] * len(genes)
     assert Mentions(texts, labels, np.ones((len(texts), 2))).names() == {"Place"}

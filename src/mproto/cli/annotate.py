@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output", required=True, metavar="OUT", type=Path, help="a file (also .gz), or - for standard output"
     )
     add_lookup(parser)
-    add_matching(parser)
+    add_matching(parser, several=True)
     add_reading(parser)
     add_writing(parser)
 
@@ -74,6 +74,8 @@ def run(parsed: argparse.Namespace) -> None:
     shown = sys.stderr if str(parsed.output) == "-" else sys.stdout
     counts = ", ".join(f"{count:,} {label}" for label, count in sorted(done.labels.items())) or "no label"
     shown.write(f"{done.documents:,} documents, {done.words:,} words: {counts}\n")
+    if done.names:
+        shown.write(f"names, whose capitals count: {', '.join(done.names)}\n")
     if done.scores:
         overall = done.scores.overall
         measures = (percent(value) for value in (overall.precision, overall.recall, overall.f1))
@@ -86,6 +88,7 @@ def _as_dict(done: Annotated, output: Path) -> dict[str, Any]:
         "documents": done.documents,
         "words": done.words,
         "labels": done.labels,
+        "names": done.names,
         "from": done.read_format,
         "to": done.write_format,
         "output": str(output),

@@ -71,7 +71,7 @@ def add_gazetteer(parser: argparse.ArgumentParser, help: str, *, required: bool 
     group.add_argument("--language", metavar="CODE", help="language of the labels to read from a SKOS vocabulary")
 
 
-def add_combination(parser: argparse.ArgumentParser, default: str) -> None:
+def add_combination(parser: argparse.ArgumentParser, default: Combination) -> None:
     """How terms and model go together. `default`: what a gazetteer means where nothing is said."""
     parser.add_argument(
         "--combine",
@@ -79,13 +79,14 @@ def add_combination(parser: argparse.ArgumentParser, default: str) -> None:
         help="with --gazetteer: what the model finds (off), terms too where it finds nothing (union), or terms also where "
         f"the two differ (prefer-gazetteer); default: {default}",
     )
-    parser.set_defaults(combination=default)
+    parser.set_defaults(combine_by_default=default)
 
 
 def combination(parsed: argparse.Namespace) -> Combination:
+    """How terms and model go together here."""
     if parsed.combine and not parsed.gazetteer:
         raise InputError(f"--combine {parsed.combine} has no terms to combine with", hint="name a --gazetteer, too")
-    chosen: Combination = parsed.combine or parsed.combination
+    chosen: Combination = parsed.combine or parsed.combine_by_default
     return chosen
 
 
@@ -121,8 +122,8 @@ def add_lookup(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--no-cache", action="store_true", help="do not keep the automaton of a large gazetteer on disk")
 
 
-def add_matching(parser: argparse.ArgumentParser) -> None:
-    """How to match terms."""
+def add_matching(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """How to match terms. `several`: whether a word may have several labels."""
     group = parser.add_argument_group("matching")
     group.add_argument(
         "--case",
@@ -133,7 +134,8 @@ def add_matching(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--names",
         metavar="A,B,…",
-        help="types whose terms are names, which the text, too, begins with capitals; none, or told by the text (default)",
+        help="types that are names: what a term begins with a capital, the text does, too; none for no type (default: told "
+        "by the documents that are labelled, or known from training)",
     )
     group.add_argument("--normalise", choices=("NFC", "NFKC", "none"), default="NFC", help="Unicode normalisation")
     group.add_argument("--plurals", action="store_true", help="match singular and plural forms too")
@@ -142,9 +144,9 @@ def add_matching(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--stop", type=Path, metavar="FILE", help="terms to leave out, one a line")
     group.add_argument(
         "--ambiguous",
-        choices=("drop", "first", "keep-all"),
+        choices=("drop", "first", "keep-all") if several else ("drop", "first"),
         default="drop",
-        help="terms of several types: no label (default), the first one's, all",
+        help="terms of several types: no label (default), the first one's" + ", all" * several,
     )
     group.add_argument("--priority", metavar="A,B,…", default="", help="types that win where a term has several")
 
@@ -154,21 +156,22 @@ def match_options(parsed: argparse.Namespace) -> MatchOptions:
     from mproto.inputs import Source
 
     stop = [line.strip() for _, line in Source(parsed.stop).lines()] if parsed.stop else []
-    return MatchOptions(
+    chosen = MatchOptions(
         case=parsed.case,
-        names=_names(parsed.names),
+        names=None if parsed.names is None else frozenset(_listed(parsed.names)) - {"none"},
         normalise=parsed.normalise,
         plurals=parsed.plurals,
         hyphens=parsed.hyphens,
         min_length=parsed.min_length,
         stop=frozenset(filter(None, stop)),
         ambiguous=parsed.ambiguous,
-        priority=tuple(name.strip() for name in parsed.priority.split(",") if name.strip()),
+        priority=_listed(parsed.priority),
     )
+    if chosen != MatchOptions() and not parsed.gazetteer:
+        raise InputError("how terms are matched is said, but not which terms", hint="name a --gazetteer, too")
+    return chosen
 
 
-def _names(given: str | None) -> frozenset[str] | None:
-    """Names of types, `none` for none of them, and `None` where nothing is said."""
-    if given is None:
-        return None
-    return frozenset(filter(None, (name.strip() for name in given.split(",")))) - {"none"}
+def _listed(given: str) -> tuple[str, ...]:
+    """The names in `A,B,…`."""
+    return tuple(name.strip() for name in given.split(",") if name.strip())

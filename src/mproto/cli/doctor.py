@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", type=Path, help="write the whole report as one self-contained page")
     parser.add_argument("--force", action="store_true", help="replace an existing page")
     add_lookup(parser)
-    add_matching(parser)
+    add_matching(parser, several=True)
     add_reading(parser)
 
 
@@ -91,11 +91,17 @@ def _show(console: Console, health: Health) -> None:
     console.print(_types_table(health))
     if health.names:
         names = ", ".join(health.names)
-        console.print(f"Names here, whose capitals count: {names} (--names says otherwise)", markup=False)
+        console.print(f"Names, whose capitals count: {names}", markup=False)
     gold = health.scores is not None
     _list(console, "Most found", health.found, gold=gold)
     _list(console, "Ambiguous", health.ambiguous, gold=gold, contexts=True)
-    _list(console, "Everyday words, and names mostly in lower case", health.common, gold=gold, contexts=True)
+    _list(
+        console,
+        "Everyday words, and capitalised terms mostly in small letters",
+        health.common,
+        gold=gold,
+        contexts=True,
+    )
     if gold:
         often = sorted((h for h in health.found if h.hits > 1), key=lambda h: (h.precision, -h.hits))
         _list(console, "Least precise (found more than once)", often, gold=True, contexts=True)

@@ -44,19 +44,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace) -> None:
+    from mproto.gazetteer import MatchOptions
     from mproto.inputs import Source
 
     if parsed.bootstrap < 0 or parsed.batch_size < 1:
         raise InputError("--bootstrap must be 0 or more, and --batch-size 1 or more", hint="correct the call")
     notes = Notes(parsed.on_error)
-    way = combination(parsed)
-    gazetteer = load_gazetteer(parsed) if parsed.gazetteer else None
+    way, matching = combination(parsed), match_options(parsed)
+    if way == "off" and matching != MatchOptions():
+        raise InputError("terms are not matched in this text without --combine", hint="say --combine prefer-gazetteer")
+    gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
     from mproto.jobs import evaluate_file
     from mproto.recognizer import Recognizer
 
     recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
-    if gazetteer is not None:
-        recognizer = recognizer.with_gazetteer(gazetteer, way, match_options(parsed))
+    if gazetteer is not None and way != "off":
+        recognizer = recognizer.with_gazetteer(gazetteer, way, matching)
     with progress("evaluating", parsed.corpus) as on_bytes:
         scores = evaluate_file(
             recognizer,

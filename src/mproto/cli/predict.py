@@ -65,7 +65,7 @@ def run(parsed: argparse.Namespace) -> None:
         raise InputError(f"--batch-size {parsed.batch_size} is not a number of sentences", hint="give 1 or more")
     if parsed.resume and ways != ["output"]:
         raise InputError(f"--{ways[0]} cannot be resumed", hint="leave --resume out")
-    way = combination(parsed)
+    way, matching = combination(parsed), match_options(parsed)
     from mproto.inputs import Source
     from mproto.predicting import Reading, predict_documents, predict_file, predict_page
     from mproto.recognizer import Recognizer
@@ -73,7 +73,7 @@ def run(parsed: argparse.Namespace) -> None:
     notes = Notes(parsed.on_error)
     recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
     if parsed.gazetteer:
-        recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), way, match_options(parsed))
+        recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), way, matching)
     reading = Reading(parsed.read_format, options(parsed), parsed.batch_size, _threshold(parsed.threshold))
     with progress("tagging", parsed.input) as on_bytes:
         source = Source(parsed.input, notes, on_bytes)

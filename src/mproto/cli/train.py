@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
 
     from mproto.config import Config
-    from mproto.gazetteer import Gazetteer
+    from mproto.gazetteer import Gazetteer, MatchOptions
     from mproto.jobs import Trained
 
 SUMMARY = "train a recogniser on text and terms, or on labelled documents"
@@ -83,11 +83,12 @@ def run(parsed: argparse.Namespace) -> None:
     settings += [] if parsed.device == "auto" else [f'training.device="{parsed.device}"']
     config = load_config(parsed.preset, parsed.config, settings, method=parsed.method, encoder=parsed.encoder)
     notes = Notes(parsed.on_error)
+    matching = match_options(parsed)
     gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
     from mproto.training.interrupt import Interrupted
 
     try:
-        done = _train(parsed, config, gazetteer, notes)
+        done = _train(parsed, config, gazetteer, matching, notes)
     except Interrupted as stopped:
         print_notes(notes)
         if not str(stopped):  # of several processes, the first one speaks
@@ -100,6 +101,7 @@ def run(parsed: argparse.Namespace) -> None:
         figures = {
             "documents": done.documents,
             "labels": done.labels,
+            "names": done.names,
             "steps": done.steps,
             "best_step": done.best_step,
             "score": done.score,
@@ -118,6 +120,8 @@ def run(parsed: argparse.Namespace) -> None:
 def _show(done: Trained, config: Config, output: Path) -> None:
     labels = ", ".join(f"{count:,} {label}" for label, count in sorted(done.labels.items()))
     sys.stdout.write(f"{done.documents:,} documents with {labels}; {done.steps:,} steps" + "\n")
+    if done.names:
+        sys.stdout.write(f"names, whose capitals count: {', '.join(done.names)}" + "\n")
     if done.dev_f1 is not None:
         sys.stdout.write(f"best on the development data at step {done.best_step:,}: F1 {percent(done.dev_f1)}" + "\n")
     elif done.score is not None:
@@ -141,7 +145,9 @@ def _resuming(parsed: argparse.Namespace) -> str:
     return call if processes == 1 else f"the same launcher with {processes} processes, and --resume added"
 
 
-def _train(parsed: argparse.Namespace, config: Config, gazetteer: Gazetteer | None, notes: Notes) -> Trained:
+def _train(
+    parsed: argparse.Namespace, config: Config, gazetteer: Gazetteer | None, matching: MatchOptions, notes: Notes
+) -> Trained:
     from mproto.inputs import Source
     from mproto.jobs import train_files
 
@@ -153,7 +159,7 @@ def _train(parsed: argparse.Namespace, config: Config, gazetteer: Gazetteer | No
             labelled=Source(parsed.labelled, notes) if parsed.labelled else None,
             dev=Source(parsed.dev, notes) if parsed.dev else None,
             gazetteer=gazetteer,
-            match_options=match_options(parsed),
+            match_options=matching,
             read_format=parsed.read_format,
             options=options(parsed),
             force=parsed.force,

@@ -12,10 +12,11 @@ from mproto.gazetteer.paper import PaperMatcher
 from mproto.text.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from mproto.gazetteer.entries import Gazetteer
+    from mproto.gazetteer.matcher import Matcher
 
 Policy = Literal["default", "paper"]
 LOOKED_AT = 1000
@@ -28,6 +29,7 @@ def annotate(
     matching: Policy = "default",
     options: MatchOptions = MatchOptions(),
     cache_folder: Path | None = None,
+    on_names: Callable[[frozenset[str]], object] = id,
 ) -> Iterator[Document]:
     """Documents whose spans are the gazetteer's terms.
 
@@ -41,14 +43,18 @@ def annotate(
         matching: `default` finds the longest match over all types at once; `paper` does what was done for the paper's data.
         options: of the default policy.
         cache_folder: where to keep the automaton of a large gazetteer between runs.
+        on_names: told which types are taken for names, before the first document comes.
     """
     if matching not in ("default", "paper"):
         raise InputError(f"there is no matching policy {matching!r}", hint="choose default or paper")
     documents = (text if isinstance(text, Document) else Document(text) for text in texts)
     first = list(islice(documents, LOOKED_AT))
-    matcher = (
-        PaperMatcher(gazetteer) if matching == "paper" else settled_matcher(gazetteer, options, first, cache_folder)
-    )
+    matcher: PaperMatcher | Matcher
+    if matching == "paper":
+        matcher = PaperMatcher(gazetteer)
+    else:
+        matcher = settled_matcher(gazetteer, options, first, cache_folder)
+        on_names(matcher.options.names or frozenset())
     labelled = any(document.spans or document.gold is not None for document in first)
     for document in chain(first, documents):
         yield document.relabelled(matcher.word_spans(document), keep=labelled)

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Annotated:
-    """What was done: counts, formats, and scores where the corpus has gold spans."""
+    """What was done: counts, types that were taken for names, formats, and scores where the corpus has gold spans."""
 
     documents: int
     words: int
     labels: dict[str, int]
+    names: tuple[str, ...]
     read_format: str
     write_format: str
     scores: Scores | None
@@ -58,13 +59,21 @@ def annotate_file(
     writer = format_for_labels(output, reader, write_format)
     check_apart(source, output, is_folder=writer.is_folder)
     labels: Counter[str] = Counter()
+    names: set[str] = set()
     scorer, has_gold = Scorer(), False
     found = words = longest = 0
 
     def documents() -> Iterator[Document]:
         nonlocal found, words, longest, has_gold
         read = reader.read(source, options)
-        for document in annotate(read, gazetteer, matching=matching, options=match_options, cache_folder=cache_folder):
+        for document in annotate(
+            read,
+            gazetteer,
+            matching=matching,
+            options=match_options,
+            cache_folder=cache_folder,
+            on_names=names.update,
+        ):
             found += 1
             length = document.word_count
             words += length
@@ -85,7 +94,13 @@ def annotate_file(
         raise error.at(source.path) from None
     _warn(source, gazetteer, found, longest, labels.total())
     return Annotated(
-        written.documents, words, dict(labels), reader.name, writer.name, scorer.scores() if has_gold else None
+        written.documents,
+        words,
+        dict(labels),
+        tuple(sorted(names)),
+        reader.name,
+        writer.name,
+        scorer.scores() if has_gold else None,
     )
 
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from array import array
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ def default_folder() -> Path:
 
 
 def _path(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> Path:
-    key = f"{VERSION} {gazetteer.fingerprint} {options.key}"
+    key = f"{VERSION} {gazetteer.fingerprint} {replace(options, names=None).key}"  # names are no part of it
     return folder / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -94,12 +94,12 @@ class Health:
         documents, words: the size of the corpus.
         covered: documents in which any term was found.
         types: what each type covers.
-        names: types whose capitals count, because this corpus writes their terms with capitals.
+        names: types whose capitals count, because the options say so or this corpus writes their terms with capitals.
         found: terms that were found, most hits first.
         dead: terms that were never found.
         inside: terms that were found inside longer terms only, with how often.
         ambiguous: found terms of more than one type.
-        common: found terms that are everyday words, or names found mostly in lower case.
+        common: found terms that are everyday words, or capitalised ones found mostly in small letters.
         duplicates: entries listed more than once under one type, with how often.
         near_duplicates: surfaces that differ only in case, punctuation, spacing or a plural.
         too_long: entries of more words than the longest document.

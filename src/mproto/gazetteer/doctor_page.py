@@ -34,7 +34,7 @@ def page(health: Health) -> str:
         ),
         _section(
             "Everyday words",
-            "Common words, and names that are mostly found in lower case.",
+            "Common words, and capitalised terms that are mostly found in small letters.",
             _entries(health.common, gold=gold),
             len(health.common),
         ),
@@ -102,7 +102,7 @@ def _sentences(sentences: Iterable[Sentence], colours: dict[str, str]) -> str:
 
 
 def _about_names(health: Health) -> str:
-    return f"Names here, whose capitals count: {escape(', '.join(health.names))}." if health.names else ""
+    return f"Names, whose capitals count: {escape(', '.join(health.names))}." if health.names else ""
 
 
 def _types(health: Health) -> str:

@@ -37,29 +37,33 @@ def keeps_case(entry: Entry, options: MatchOptions) -> bool:
 
 def needs_capitals(entry: Entry, options: MatchOptions) -> bool:
     """Whether an entry is a name: it may have more capitals in the text, but not fewer words that begin with one."""
-    is_name = options.case == "smart" and entry.case_sensitive is None and entry.type in (options.names or ())
-    return is_name and any(word[0].isupper() for word in entry.surface.split())
+    is_name = entry.case_sensitive is None and entry.type in (options.names or ())
+    return is_name and not keeps_case(entry, options) and bool(_capitals(entry.surface))
 
 
 def fits(entry: Entry, written: str, options: MatchOptions) -> bool:
     """Whether letter case lets an entry match words, given as they are written, without blanks."""
     written = normalise(written, options.normalise)
-    surface = normalise(entry.surface, options.normalise)
     if keeps_case(entry, options):
-        return written == "".join(surface.split())
-    return not needs_capitals(entry, options) or _has_capitals(written, surface)
+        return written == "".join(normalise(entry.surface, options.normalise).split())
+    if not needs_capitals(entry, options):
+        return True
+    found = [letter.isupper() for letter in written for folded in letter.casefold() if folded.isalnum()]
+    return all(place < len(found) and found[place] for place in _capitals(normalise(entry.surface, options.normalise)))
 
 
-def _has_capitals(written: str, surface: str) -> bool:
-    """Whether each word of the surface that begins with a capital does so in the text. Marks may differ, and endings."""
-    found = "".join(filter(str.isalnum, written))
-    place = 0
+def _capitals(surface: str) -> list[int]:
+    """Where words begin with a capital: places among the letters and digits of the case folded surface, marks left out.
+
+    Case folding may make two letters of one (ß), and marks and blanks differ from one form of a term to the other.
+    """
+    places, place = [], 0
     for word in surface.split():
-        letters = "".join(filter(str.isalnum, word))
-        if letters[:1].isupper() and not found[place : place + 1].isupper():
-            return False
-        place += len(letters)
-    return True
+        letters = [letter for letter in word if any(map(str.isalnum, letter.casefold()))]
+        if letters and letters[0].isupper():
+            places.append(place)
+        place += sum(map(str.isalnum, word.casefold()))
+    return places
 
 
 def folds_case(entries: Iterable[Entry], options: MatchOptions) -> bool:

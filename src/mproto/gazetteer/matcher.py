@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from copy import copy
+from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from mproto.errors import InputError
 from mproto.gazetteer import cache
 from mproto.gazetteer.automaton import build
 from mproto.gazetteer.forms import fits, folds_case, forms, keeps_case, needs_capitals, normalise
@@ -78,6 +82,9 @@ class Matcher:
     ) -> None:
         self.gazetteer, self.options = gazetteer, options
         self._types = gazetteer.types
+        if unknown := sorted((options.names or frozenset()) - set(self._types)):
+            hint = f"choose from {', '.join(self._types)}"
+            raise InputError(f"{unknown[0]!r} is to be a type of names, and no type of the gazetteer", hint=hint)
         compiled = cache.load(cache_folder, gazetteer, options) if cache_folder else None
         if not compiled:
             codes, patterns, vocabulary = compile_patterns(gazetteer, options)
@@ -92,7 +99,30 @@ class Matcher:
             return word.casefold() if fold else word
 
         self._code = Codes(vocabulary, prepare).__getitem__
+        self._heed_case()
+
+    def with_names(self, names: frozenset[str]) -> Matcher:
+        """The same matcher, by the same automaton, with other types for names."""
+        other = copy(self)
+        other.options = replace(self.options, names=names)
+        other._heed_case()  # noqa: SLF001 (it is one of us)
+        return other
+
+    def _heed_case(self) -> None:
+        """Let patterns with names among their entries be looked at."""
+        patterns, names = self._patterns, self.options.names
+        self._labels = patterns.labels
         self._fitting = lru_cache(REMEMBERED)(self._find_fitting)
+        if names:
+            is_name = bytes(needs_capitals(entry, self.options) for entry in self.gazetteer.entries)
+            starts = chain((0,), patterns.ends)
+            self._labels = array(
+                "i",
+                (
+                    CHECK if any(is_name[i] for i in patterns.entries[start:end]) else label
+                    for start, end, label in zip(starts, patterns.ends, patterns.labels, strict=False)
+                ),
+            )
 
     def word_spans(self, document: Document) -> tuple[WordSpan, ...]:
         """The labels that the terms give a document, in words."""
@@ -102,7 +132,7 @@ class Matcher:
         if not found:
             return ()
         types = self._types
-        labels = [self._patterns.labels[number] for _, _, number in found]
+        labels = [self._labels[number] for _, _, number in found]
         if CHECK in labels:
             return tuple(self._checked_spans(texts, codes, found))
         return tuple(
@@ -115,7 +145,7 @@ class Matcher:
 
     def _checked_spans(self, texts: Sequence[str], codes: str, hits: automaton.Found) -> Iterator[WordSpan]:
         for start, end, number, entries in self._checked(texts, codes, hits):
-            label = self._patterns.labels[number]
+            label = self._labels[number]
             names = [self._types[label]] if label >= 0 else []
             if label == CHECK:
                 names = resolve([entry.type for entry in entries or ()], self.options)
@@ -132,7 +162,7 @@ class Matcher:
 
     def _checked(self, words: Sequence[str], codes: str, hits: automaton.Found) -> list[Found]:
         """What the automaton found, where it fits the case of the words too."""
-        labels = self._patterns.labels
+        labels = self._labels
         found: list[Found] = []
         done = 0  # every word before this one has been dealt with
         for first, last, number in hits:
@@ -217,7 +247,7 @@ def compile_patterns(gazetteer: Gazetteer, options: MatchOptions) -> tuple[list[
         entries.extend(found)
         ends.append(len(entries))
         of_pattern = [gazetteer.entries[i] for i in found]
-        must_check = fold and any(keeps_case(e, options) or needs_capitals(e, options) for e in of_pattern)
+        must_check = fold and any(keeps_case(entry, options) for entry in of_pattern)
         labels.append(CHECK if must_check else _label(of_pattern, type_numbers, options))
     longest = max(map(len, numbers), default=0) // WIDTH
     vocabulary = Vocabulary.of({word: number for number, word in enumerate(words)})

@@ -7,7 +7,6 @@ knows, it writes hardly any names in small letters, and most other things.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mproto.gazetteer.forms import keeps_case
@@ -54,5 +53,4 @@ def settled_matcher(
     matcher = Matcher(gazetteer, options, cache_folder)
     if options.case != "smart" or options.names is not None:
         return matcher
-    names = names_in(matcher, documents)
-    return Matcher(gazetteer, replace(options, names=names), cache_folder) if names else matcher
+    return matcher.with_names(names_in(matcher, documents))

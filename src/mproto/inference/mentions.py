@@ -10,6 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from mproto.errors import InputError
+from mproto.gazetteer.forms import SHORT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +47,11 @@ class Mentions:
         return [self.texts[places[i]] for i in np.argsort(-similarity, kind="stable")[:count]]
 
     def names(self) -> frozenset[str]:
-        """Types whose mentions begin with a capital: two thirds of at least ten."""
-        capitals = {type_: [self.texts[i][:1].isupper() for i in places] for type_, places in self._of_type.items()}
+        """Types whose mentions begin with a capital: two thirds of at least ten that are neither short nor in capitals."""
+        capitals: dict[str, list[bool]] = {}
+        for text, label in zip(self.texts, self.labels, strict=True):
+            if len(text) > SHORT and not text.isupper():
+                capitals.setdefault(label, []).append(text[0].isupper())
         return frozenset(type_ for type_, own in capitals.items() if len(own) >= LEAST and 3 * sum(own) >= 2 * len(own))
 
     def save(self, folder: Path) -> None:

@@ -43,7 +43,7 @@ class Terms:
         if combination not in COMBINATIONS:
             hint = f"choose from {', '.join(COMBINATIONS)}"
             raise InputError(f"there is no way {combination!r} to combine a gazetteer with a model", hint=hint)
-        self.combination, self.fingerprint = combination, gazetteer.fingerprint
+        self.combination, self.fingerprint, self.types = combination, gazetteer.fingerprint, gazetteer.types
         self._matcher = Matcher(gazetteer, options)
         self.options = options
 
