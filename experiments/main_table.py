@@ -85,7 +85,8 @@ def _row(method: str, name: str, data: str, found: list[Cell], supervised: float
     if paper:
         theirs = [f"{paper.f1:.2f} ({paper.precision:.1f} / {paper.recall:.1f})", f"{100 * paper.f1 / most.f1:.1f} %"]
     if not found:
-        return f"| {name} | not run | | | {theirs[0]} | {theirs[1]} | |"
+        why = "not run" if systems.exists(method, data) else "never published"
+        return f"| {name} | {why} | | | {theirs[0]} | {theirs[1]} | |"
     scores = [overall(cell) for cell in found]
     f1, precision, recall = (mean(score[key] for score in scores) for key in ("f1", "precision", "recall"))
     spread = f"; {min(s['f1'] for s in scores):.2f}–{max(s['f1'] for s in scores):.2f}" if len(scores) > 1 else ""
