@@ -90,8 +90,7 @@ def predict_page(
 ) -> Written:
     """Write a page that shows a file's documents with their entities marked."""
     check_apart(source, output)
-    more = recognizer.terms.types if recognizer.terms else ()
-    colours = colour_of(list(dict.fromkeys((*recognizer.labels, *more))))
+    colours = colour_of(recognizer.labels)
     documents = spans = 0
     with Outputs(force=force) as outputs:
         file = outputs.open(output)

@@ -74,8 +74,9 @@ class Recognizer:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The entity types."""
-        return tuple(self.tagger.labels)
+        """The entity types: the model's, and those of the terms that are found beside it."""
+        beside = self.terms.types if self.terms is not None and self.terms.combination != "off" else ()
+        return tuple(dict.fromkeys((*self.tagger.labels, *beside)))
 
     @property
     def model(self) -> Model:
@@ -261,7 +262,7 @@ class Recognizer:
     def model_card(self) -> str:
         """A README for whoever finds the model."""
         return model_card(
-            self.labels,
+            self.tagger.labels,
             self.config.method,
             self.model.encoder.name,
             self.card,

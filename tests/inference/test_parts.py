@@ -19,6 +19,7 @@ from mproto.inference.mentions import FILE, Mentions
 from mproto.inference.tagger import Tagged
 from mproto.inference.terms import Found, Terms
 from mproto.training.calibration import best_temperature
+from runs import small_model
 
 TAGS = ("O", "I-A", "I-B")
 
@@ -114,3 +115,13 @@ def test_calibration_finds_the_temperature_that_labels_were_drawn_with() -> None
     logits = 3 * torch.randn(20_000, 4, generator=generator)
     labels = torch.multinomial((logits / 2.5).softmax(-1), 1, generator=generator).squeeze(-1)
     assert best_temperature(logits.log_softmax(-1), labels) == pytest.approx(2.5, rel=0.05)
+
+
+def test_types_of_terms_are_types_of_both() -> None:
+    gazetteer = Gazetteer((Entry("York", "Place"), Entry("aspirin", "Chemical")))
+    alone = small_model()
+    assert alone.with_gazetteer(gazetteer).labels == alone.labels
+    both = alone.with_gazetteer(gazetteer, "prefer-gazetteer")
+    assert both.labels == (*alone.labels, "Place")
+    assert {"Place"} <= {entity["entity_group"] for entity in both("We saw York .", threshold={"Place": 0.5})}
+    assert both.model_card() == alone.model_card()

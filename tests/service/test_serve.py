@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -30,9 +31,15 @@ def fail(*arguments: object, capsys: pytest.CaptureFixture[str]) -> str:
     return shown.err
 
 
+def known(entities: list[dict[str, Any]]) -> list[tuple[str, str, float]]:
+    return [(entity["entity_group"], entity["word"], entity["score"]) for entity in entities]
+
+
 def test_the_example_answers_and_stops_in_order(tmp_path: Path) -> None:
     small_model().save_pretrained(tmp_path / "my-run")
+    (tmp_path / "terms.tsv").write_text("surface\ttype\nnumber 7\tNumber\n")
     arguments = [*shlex.split(serve.EXAMPLE)[1:], "--port", "0", "--threads", "1", "--batch-size", "2", "--json"]
+    arguments += ["--gazetteer", "terms.tsv", "--combine", "prefer-gazetteer"]
     process = subprocess.Popen(
         [sys.executable, "-m", "mproto", *arguments],
         cwd=tmp_path,
@@ -64,6 +71,15 @@ def test_the_example_answers_and_stops_in_order(tmp_path: Path) -> None:
             process.send_signal(signal.SIGTERM)  # while most of the texts wait
         asking.join()
         assert [len(answer.json()["entities"]) for answer in answers] == [40]
+        (terms,) = [
+            [
+                text
+                for text, found in enumerate(answer.json()["entities"])
+                if ("Number", "number 7", 1.0) in known(found)
+            ]
+            for answer in answers
+        ]
+        assert terms == [7]
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
         assert '"message":"stopped"' in errors
@@ -74,6 +90,10 @@ def test_the_example_answers_and_stops_in_order(tmp_path: Path) -> None:
 
 
 class TestWrongCalls:
+    def test_a_combination_of_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert "has no terms" in fail(tmp_path, "--combine", "union", capsys=capsys)
+        assert "nowhere: no such file" in fail(tmp_path, "--gazetteer", tmp_path / "nowhere", capsys=capsys)
+
     def test_no_model(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert "nowhere: is no folder; name a model" in fail(tmp_path / "nowhere", "--port", 0, capsys=capsys)
 

@@ -7,7 +7,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mproto.cli.arguments import add_device
+from mproto.cli.arguments import (
+    add_combination,
+    add_device,
+    add_gazetteer,
+    add_matching,
+    combination,
+    load_gazetteer,
+    match_options,
+)
 from mproto.cli.console import print_json
 from mproto.errors import InputError, MissingExtraError
 
@@ -48,6 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--threads", type=int, metavar="N", help="threads of the model (default: the library's choice)")
     add_device(parser)
+    add_gazetteer(parser, "terms to find beside what the model finds, with --combine")
+    add_combination(parser, "union")
+    add_matching(parser)
     group = parser.add_argument_group("limits")
     for name, metavar, type_, what in LIMITS:
         default = getattr(Limits, name)
@@ -62,6 +73,7 @@ def run(parsed: argparse.Namespace) -> None:
 
     limits = Limits(**{name: getattr(parsed, name) for name, *_ in LIMITS})
     token = _token(parsed.token)
+    way, matching = combination(parsed), match_options(parsed)
     _use_threads(parsed.threads)
     try:
         from mproto.service.server import address_of, listen, serve
@@ -70,6 +82,7 @@ def run(parsed: argparse.Namespace) -> None:
 
     if not Path(parsed.model).is_dir() and not HUB_NAME.fullmatch(parsed.model):
         raise InputError("is no folder", path=parsed.model, hint="name a model, or the folder of a training run")
+    gazetteer = load_gazetteer(parsed) if parsed.gazetteer else None
     listening = listen(parsed.host, parsed.port)
     address = address_of(listening)
     if parsed.json:
@@ -83,7 +96,8 @@ def run(parsed: argparse.Namespace) -> None:
     def load() -> Recognizer:
         from mproto.recognizer import Recognizer
 
-        return Recognizer.from_pretrained(parsed.model).to(parsed.device)
+        recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
+        return recognizer if gazetteer is None else recognizer.with_gazetteer(gazetteer, way, matching)
 
     serve(load, Path(parsed.model).resolve().name, listening, limits, token)
 
