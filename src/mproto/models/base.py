@@ -156,6 +156,14 @@ class Model(nn.Module, ABC):
     def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
         """Be told the tags of all training words, by document, before the first step."""
 
+    def learn_words(self, words: Sequence[str], labelled: Sequence[float]) -> None:
+        """Be told the distinct words of training before the first step, while the encoder is as it came.
+
+        Args:
+            words: how they are written, by number.
+            labelled: the share of each one's mentions that is labelled as an entity.
+        """
+
     @property
     def rehearsal_share(self) -> float:
         """The share of training with some words kept aside, after which the model is told how much is unlabelled."""

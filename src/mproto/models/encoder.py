@@ -104,14 +104,18 @@ class Encoder(nn.Module):
         return config
 
     def forward(self, batch: Batch) -> Tensor:
-        """Features (W, d) of the batch's own words, in its order; W words in B inputs of T sub-words."""
+        """Features (W, d) of the batch's own words, in its order."""
+        return self.hidden(batch)[batch.rows, batch.columns].float()  # (B, T, d) -> (W, d)
+
+    def hidden(self, batch: Batch) -> Tensor:
+        """The last hidden states (B, T, d) of all sub-words of B inputs, filling included."""
         inputs = {"input_ids": batch.input_ids}
         if self.shapes is not None:
             inputs = {"inputs_embeds": self.model.get_input_embeddings()(batch.input_ids) + self.shapes(batch.shapes)}
         with torch.autocast(batch.input_ids.device.type, torch.bfloat16, enabled=self.mixed):
             output = self.model(**inputs, attention_mask=batch.attention_mask)
         hidden: Tensor = output.last_hidden_state
-        return hidden[batch.rows, batch.columns].float()  # (B, T, d) -> (W, d)
+        return hidden
 
 
 def _window(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:

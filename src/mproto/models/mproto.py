@@ -10,11 +10,13 @@ from torch import nn
 
 from mproto.errors import InputError
 from mproto.method.assignment import Transport, assign
+from mproto.method.kin import MOST_WORDS, Kin, explained, find_kin
 from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
 from mproto.method.memory import WordMemory
 from mproto.method.prototypes import OTHER, PrototypeBank
 from mproto.method.sequence import most_likely, transitions
 from mproto.models.base import UNKNOWN_PRIOR, UNKNOWN_SHARE, Decisions, Model, Prediction, Step
+from mproto.models.meanings import meanings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,7 +61,7 @@ class MProtoModel(Model):
         self.register_buffer("labelled_share", torch.tensor(share, dtype=torch.float64))
         self.change: Tensor
         self.register_buffer("change", torch.zeros(len(self.tags), len(self.tags)))
-        self.memory = WordMemory(len(self.bank.class_of))
+        self.memory = self._new_memory()
         self.transport = Transport(settings.solver, settings.epsilon, settings.iterations)
 
     @classmethod
@@ -85,6 +87,24 @@ class MProtoModel(Model):
     def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
         if self.settings.together:
             self.change.copy_(transitions(tags, len(self.tags)))
+
+    def learn_words(self, words: Sequence[str], labelled: Sequence[float]) -> None:
+        settings = self.settings
+        if not (settings.denoise and settings.shared_doubt and settings.kin):
+            return
+        first = words[:MOST_WORDS]
+        small = torch.tensor([word[:1].islower() for word in first], device=self.device)
+        found = find_kin(meanings(self.encoder, first), small)
+        if found is None:
+            return
+        kin = Kin(
+            *(self.group.sum(part * (self.group.rank == 0)) for part in found)
+        )  # the first one's, if devices differ
+        shares = torch.tensor(labelled[: len(first)], device=self.device, dtype=kin.weights.dtype)
+        self.memory.learn_kin(kin, explained(kin, shares) if settings.kin == "auto" else settings.kin)
+
+    def _new_memory(self) -> WordMemory:
+        return WordMemory(len(self.bank.class_of))
 
     @property
     def prototype_names(self) -> tuple[str, ...]:
@@ -177,7 +197,7 @@ class MProtoModel(Model):
         return self.memory.state()
 
     def restore_working_state(self, tensors: Mapping[str, Tensor]) -> None:
-        self.memory = WordMemory(len(self.bank.class_of))
+        self.memory = self._new_memory()
         if tensors:
             self.memory.restore(tensors)
 

@@ -107,6 +107,9 @@ class SelfTrainingModel(Model):
     def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
         self.student.learn_order(tags)
 
+    def learn_words(self, words: Sequence[str], labelled: Sequence[float]) -> None:
+        self._led().learn_words(words, labelled)
+
     def learn_unlabelled(self, shares: Shares) -> None:
         self.student.learn_unlabelled(shares)
 

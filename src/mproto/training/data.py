@@ -34,6 +34,7 @@ class Data:
         tags: the numbers of the tags, by document and word.
         words: a number for every word, by document and place; the same for the same word, but another where it begins with
             a small letter and elsewhere with a capital: `bank`, and `Bank` or `BANK`.
+        spellings: how each word, by its number, is written where it first stands.
         certain: for every document, whether a person labelled it: what has no label there is no entity.
         pad_id: the sub-word that fills up batches.
         aside: (V,) bool, for every word by its number, whether batches lack it, or none.
@@ -42,6 +43,7 @@ class Data:
     windows: list[Window]
     tags: list[list[int]]
     words: list[list[int]]
+    spellings: list[str]
     certain: list[bool]
     pad_id: int
     aside: Tensor | None = None
@@ -64,10 +66,18 @@ class Data:
                 name = document.id or f"{'document' if own == number else 'labelled document'} {own}"
                 raise DataError(f"{name}: {error}", hint="leave one of the two out") from None
         texts = [document.word_texts for document in documents]
-        numbers: dict[str, int] = {}
-        words = [[numbers.setdefault(_word(text), len(numbers)) for text in own] for own in texts]
+        words, spellings = _number_words(texts)
         windows = make_windows(texts, model.encoder.tokens, model.encoder.window)
-        return cls(windows, tags, words, certain, model.encoder.pad_id)
+        return cls(windows, tags, words, spellings, certain, model.encoder.pad_id)
+
+    def labelled_shares(self) -> list[float]:
+        """The share of each word's mentions that has a label, by number."""
+        mentions, labelled = [0] * len(self.spellings), [0] * len(self.spellings)
+        for words, tags in zip(self.words, self.tags, strict=True):
+            for word, tag in zip(words, tags, strict=True):
+                mentions[word] += 1
+                labelled[word] += tag != 0
+        return [part / whole for part, whole in zip(labelled, mentions, strict=True)]
 
     def usual_length(self, share: float) -> int:
         """The sub-words that this share of the windows have at most."""
@@ -106,9 +116,19 @@ class Data:
         return self.tags[window.document][window.start : window.start + len(window.firsts)]
 
 
-def _word(text: str) -> str:
-    """What makes two mentions the same word."""
-    return text.casefold() if text[:1].islower() else f"^{text.casefold()}"
+def _number_words(texts: Sequence[Sequence[str]]) -> tuple[list[list[int]], list[str]]:
+    """A number for every word, by document and place; and how each is written where it first stands, by number."""
+    numbers: dict[tuple[str, bool], int] = {}
+    spellings: list[str] = []
+    words: list[list[int]] = []
+    for own in texts:
+        words.append([])
+        for text in own:
+            number = numbers.setdefault((text.casefold(), text[:1].islower()), len(numbers))
+            if number == len(spellings):
+                spellings.append(text)
+            words[-1].append(number)
+    return words, spellings
 
 
 def label_set(documents: Sequence[Document]) -> tuple[str, ...]:

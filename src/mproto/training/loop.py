@@ -119,6 +119,7 @@ class Loop:
         """What comes before the first step; not for a run that goes on from a state."""
         self.model.eval()
         self.model.learn_order(self.data.tags)
+        self.model.learn_words(self.data.spellings, self.data.labelled_shares())
         batches = (batch.to(self.model.device) for batch in self._labelled.sample(self.settings, self._generator))
         self.model.start(batches, self._generator)
 

@@ -1,0 +1,58 @@
+"""Words as training knows them: a number each, how they are written, how often they are labelled, and their kin."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import torch
+
+from encoders import embedded, write_roberta
+from mproto import train
+from mproto.models.encoder import Encoder
+from mproto.models.mproto import MProtoModel
+from mproto.training.data import Data
+from mproto.training.loop import Loop
+from mproto.training.selection import Average
+from runs import labelled, small_config
+
+
+def test_numbers_spellings_and_labelled_shares_are_those_of_the_text(tmp_path) -> None:
+    documents = labelled()
+    encoder = Encoder.load(str(write_roberta(tmp_path, positions=200)))
+    data = Data.of(documents, MProtoModel.build(encoder, ("Chemical", "Disease"), small_config()))
+    mentions, with_label = Counter(), Counter()
+    for document, numbers in zip(documents, data.words, strict=True):
+        inside = {word for start, end, _ in document.word_spans for word in range(start, end)}
+        for place, (text, number) in enumerate(zip(document.word_texts, numbers, strict=True)):
+            spelling = data.spellings[number]
+            assert (spelling.casefold(), spelling[:1].islower()) == (text.casefold(), text[:1].islower())
+            mentions[number] += 1
+            with_label[number] += place in inside
+    keys = [(spelling.casefold(), spelling[:1].islower()) for spelling in data.spellings]
+    assert len(set(keys)) == len(keys)
+    assert data.labelled_shares() == [with_label[number] / mentions[number] for number in range(len(keys))]
+    assert 0 < sum(with_label.values()) < sum(mentions.values())
+
+
+def started(*settings: str) -> MProtoModel:
+    config = small_config(*settings)
+    model = MProtoModel.build(embedded(), ("Chemical", "Disease"), config)
+    Loop(model, Data.of(labelled(), model), config.training, Average(0.0)).start()
+    return model
+
+
+def test_kin_are_known_before_the_first_step_where_they_are_wanted() -> None:
+    auto, fixed = started("mproto.kin=auto").memory, started("mproto.kin=0.25").memory
+    assert auto.kin is not None
+    assert 0 < auto.kin_share < 1
+    assert fixed.kin_share == 0.25
+    for settings in ([], ["mproto.kin=auto", "mproto.denoise=false"], ["mproto.kin=auto", "mproto.shared_doubt=0"]):
+        assert started(*settings).memory.kin is None
+
+
+def test_kin_change_what_is_learnt(tmp_path) -> None:
+    encoder = str(write_roberta(tmp_path, positions=200))
+    settings = ["training.min_steps=12", "mproto.beta=0.9"]
+    models = [train(labelled(), config=small_config(*settings, f"mproto.kin={kin}", encoder=encoder)) for kin in (0, 1)]
+    one, other = (model.model.state_dict() for model in models)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
