@@ -51,7 +51,10 @@ class WordMemory:
         self._make_room(words)
         weights = self.weights[words].unsqueeze(-1)
         own = torch.where(weights > 0, self.sums[words] / weights.clamp_min(1e-9), similarity)
-        return own if self.kin is None else self._with_kin(words, own, self.kin)
+        if self.kin is None:
+            return own
+        self.kin = Kin(*(part.to(words.device) for part in self.kin))
+        return self._with_kin(words, own, self.kin)
 
     def _with_kin(self, words: Tensor, own: Tensor, kin: Kin) -> Tensor:
         """The means (N, P) of words (N,), each mixed with those of its kin, as far as any has been seen."""

@@ -97,9 +97,8 @@ class MProtoModel(Model):
         found = find_kin(meanings(self.encoder, first), small)
         if found is None:
             return
-        kin = Kin(
-            *(self.group.sum(part * (self.group.rank == 0)) for part in found)
-        )  # the first one's, if devices differ
+        mine = (part * (self.group.rank == 0) for part in found)  # the first one's: devices may round differently
+        kin = Kin(*map(self.group.sum, mine))
         shares = torch.tensor(labelled[: len(first)], device=self.device, dtype=kin.weights.dtype)
         self.memory.learn_kin(kin, explained(kin, shares) if settings.kin == "auto" else settings.kin)
 
