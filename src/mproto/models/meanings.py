@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 LONGEST = 32
 """Sub-words of a word that are read."""
-AT_ONCE = 1024
-"""Words that are read together, at most."""
 
 
 @torch.no_grad()
@@ -37,7 +35,7 @@ def meanings(encoder: Encoder, words: Sequence[str]) -> Tensor:
     windows = make_windows([[word] for word in words], encoder.tokens, min(LONGEST, encoder.window))
     found = torch.zeros(len(words), encoder.hidden_size, device=device)
     lengths = [len(window.input_ids) for window in windows]
-    for places in plan(lengths, batch_size=AT_ONCE, token_budget=CACHED):
+    for places in plan(lengths, batch_size=CACHED, token_budget=CACHED):
         batch = collate([windows[place] for place in places], encoder.pad_id).to(device)
         inside = batch.attention_mask.unsqueeze(-1)
         found[places] = (encoder.hidden(batch) * inside).sum(1) / inside.sum(1)

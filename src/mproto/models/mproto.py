@@ -61,7 +61,7 @@ class MProtoModel(Model):
         self.register_buffer("labelled_share", torch.tensor(share, dtype=torch.float64))
         self.change: Tensor
         self.register_buffer("change", torch.zeros(len(self.tags), len(self.tags)))
-        self.memory = self._new_memory()
+        self.memory = WordMemory(len(self.bank.class_of))
         self.transport = Transport(settings.solver, settings.epsilon, settings.iterations)
 
     @classmethod
@@ -101,9 +101,6 @@ class MProtoModel(Model):
         kin = Kin(*map(self.group.sum, mine))
         shares = torch.tensor(labelled[: len(first)], device=self.device, dtype=kin.weights.dtype)
         self.memory.learn_kin(kin, explained(kin, shares) if settings.kin == "auto" else settings.kin)
-
-    def _new_memory(self) -> WordMemory:
-        return WordMemory(len(self.bank.class_of))
 
     @property
     def prototype_names(self) -> tuple[str, ...]:
@@ -196,7 +193,7 @@ class MProtoModel(Model):
         return self.memory.state()
 
     def restore_working_state(self, tensors: Mapping[str, Tensor]) -> None:
-        self.memory = self._new_memory()
+        self.memory = WordMemory(len(self.bank.class_of))
         if tensors:
             self.memory.restore(tensors)
 
