@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.cells import DICTIONARIES, Cell, documents, load, once, train_in_folder
+from experiments.cells import DICTIONARIES, PRECISION, Cell, documents, load, once, train_in_folder
 from experiments.maps import word_map
 from mproto import Gazetteer, annotate, score
 from mproto.config import load_config
@@ -36,7 +36,8 @@ def corpus_of(data: str) -> str:
 
 def budget(data: str, seed: int) -> list[str]:
     """The settings that all cells of a data set share."""
-    return [f"training.epochs={EPOCHS[corpus_of(data)]}", "training.min_steps=0", f"training.seed={seed}"]
+    epochs = EPOCHS[corpus_of(data)]
+    return [f"training.epochs={epochs}", "training.min_steps=0", f"training.seed={seed}", PRECISION]
 
 
 def config_of(method: str, data: str, seed: int) -> Config:

@@ -92,7 +92,8 @@ class Recognizer:
     def to(self, device: str) -> Recognizer:
         """Move it to a device: `auto`, `cpu`, `cuda` or `cuda:N`. Exported models stay where they are."""
         if hasattr(self.tagger, "encoder"):
-            from mproto.models.devices import find_device, has_bfloat16
+            from mproto.models.devices import find_device
+            from mproto.models.precision import has_bfloat16
 
             found = find_device(device)
             self.model.to(found)

@@ -62,6 +62,8 @@ class Training:
         checkpoint_minutes: time between two checkpoints; 0 for one after every step.
         seed: of everything random.
         device: `auto` for the GPU where there is one, or `cpu`, `cuda`, `cuda:N`.
+        precision: of the encoder in training, `float32` or `bfloat16`; `auto` is the latter on GPUs that have it. Processors
+            that have it train in three fifths of the time with it, too.
     """
 
     epochs: float = number(2.0, 0, 1e6)
@@ -78,6 +80,7 @@ class Training:
     checkpoint_minutes: float = number(5.0, 0)
     seed: int = 0
     device: str = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
 
 
 @dataclass(frozen=True)

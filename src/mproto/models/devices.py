@@ -28,7 +28,3 @@ def find_device(name: str = "auto") -> torch.device:
         raise InputError(f"the device '{device}' is not there, or cannot be used", hint="choose auto, or cpu")
     return device
 
-
-def has_bfloat16(device: torch.device) -> bool:
-    """Whether the encoder should compute in bfloat16 there."""
-    return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)

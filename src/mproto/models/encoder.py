@@ -9,6 +9,7 @@ where W is the number of words and d the size of a feature.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,6 +20,7 @@ from mproto.encoding.shapes import Shape, keeps_case
 from mproto.encoding.tokens import Tokens
 from mproto.models.available import EMBEDDED, Available, available
 from mproto.models.loading import load_parts, load_tokenizer, network, quiet
+from mproto.models.precision import mixed_precision
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +114,7 @@ class Encoder(nn.Module):
         inputs = {"input_ids": batch.input_ids}
         if self.shapes is not None:
             inputs = {"inputs_embeds": self.model.get_input_embeddings()(batch.input_ids) + self.shapes(batch.shapes)}
-        with torch.autocast(batch.input_ids.device.type, torch.bfloat16, enabled=self.mixed):
+        with mixed_precision(batch.input_ids.device) if self.mixed else nullcontext():
             output = self.model(**inputs, attention_mask=batch.attention_mask)
         hidden: Tensor = output.last_hidden_state
         return hidden

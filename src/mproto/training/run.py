@@ -12,8 +12,9 @@ import torch
 
 from mproto.config import Config
 from mproto.errors import InputError, MprotoError, Notes
-from mproto.models.devices import find_device, has_bfloat16
+from mproto.models.devices import find_device
 from mproto.models.encoder import Encoder
+from mproto.models.precision import has_bfloat16, trains_in_bfloat16
 from mproto.models.registry import get_method
 from mproto.recognizer import Recognizer
 from mproto.text.scoring import score
@@ -91,6 +92,7 @@ def train(
     if gold is not None:
         _check_dev(gold, labels, config.training, notes)
     device = find_device(config.training.device)
+    mixed = trains_in_bfloat16(config.training.precision, device)
     group = find_group(device)
     folder = None
     state = None
@@ -105,7 +107,7 @@ def train(
     encoder = Encoder.load(config.encoder, shapes=config.shapes, attention_dropout=config.attention_dropout)
     model = get_method(config.method).build(encoder, labels, config).to(device)
     model.group = group
-    model.encoder.mixed = has_bfloat16(device)
+    model.encoder.mixed = mixed
     if group.rank:
         torch.manual_seed(config.training.seed + group.rank)  # of dropout
     recognizer = Recognizer(model, config)
@@ -124,6 +126,7 @@ def train(
                 folder.start(config)
             loop.start()
         _run(loop, recognizer, folder, interrupt, on_progress if group.rank == 0 else id)
+        model.encoder.mixed = has_bfloat16(device)  # as it will be wherever it is loaded
         recognizer.mentions = remember(recognizer, [*learnt, *labelled], config.training.seed)
         if gold:
             calibrate(model, gold, config.training)
