@@ -27,4 +27,3 @@ def find_device(name: str = "auto") -> torch.device:
     if (device.index or 0) >= count:
         raise InputError(f"the device '{device}' is not there, or cannot be used", hint="choose auto, or cpu")
     return device
-

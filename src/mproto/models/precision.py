@@ -53,7 +53,11 @@ def mixed_precision(device: torch.device) -> Iterator[None]:
 
 class _Float32Attention(TorchFunctionMode):
     def __torch_function__(
-        self, function: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Mapping[str, Any] | None = None
+        self,
+        function: Callable[..., Any],
+        types: Iterable[type],
+        args: Any = (),
+        kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
         if function is not scaled_dot_product_attention:
