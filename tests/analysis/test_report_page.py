@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import shutil
@@ -24,6 +25,11 @@ from runs import SMALL, labelled, small_model
 LONG = "https-" + "x" * 200
 EVIL = '</script><script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
 SECTIONS = ["run", "curves", "corpus", "coverage", "scores", "words", "prototypes", "transport", "hardest", "terms"]
+BROKEN = """[...document.querySelectorAll("#scores td.n")].filter((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return range.getClientRects().length > 1;
+}).length"""
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -91,6 +97,15 @@ def test_training_writes_one_about_its_data(run: Path) -> None:
     assert "705 documents with 17,106 words" in page
 
 
+def test_facts_of_the_card_are_for_people() -> None:
+    model = copy.copy(small_model())
+    model.card = {"names": [], "both": ["A", "B"], "scores": [{"corpus": "dev", "f1": 0.5}]}
+    facts = report(model, []).facts
+    assert "names" not in facts
+    assert facts["both"] == "A; B"
+    assert facts["scores"] == "corpus dev, f1 0.5000"
+
+
 @pytest.mark.usefixtures("run")
 def test_other_methods_have_pages_too() -> None:
     embedded()
@@ -133,6 +148,7 @@ def test_in_a_browser(scheme: str, width: int, looked_into: Report, browser: Any
     assert page.evaluate("window.hacked") is None
     assert EVIL in page.locator("#hardest").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")  # nothing to scroll sideways for
+    assert page.evaluate(BROKEN) == 0  # numbers stay on one line, on a phone too
     self_drawn = page.locator("#map use").first
     self_drawn.scroll_into_view_if_needed()
     self_drawn.hover(force=True)

@@ -147,7 +147,7 @@ def report(
 def _facts(recognizer: Recognizer, history: Sequence[Progress]) -> dict[str, str]:
     config = recognizer.config
     facts = {"method": config.method, "encoder": recognizer.model.encoder.name, "types": ", ".join(recognizer.labels)}
-    facts |= {name: str(value) for name, value in recognizer.card.items()}
+    facts |= {name: _shown(value) for name, value in recognizer.card.items()}
     if history:
         best = [progress.step for progress in history if progress.best]
         facts["steps"] = f"{len(history):,}"
@@ -160,6 +160,15 @@ def _facts(recognizer: Recognizer, history: Sequence[Progress]) -> dict[str, str
     if shares:
         facts["unlabelled entities, estimated"] = f"{100 * shares[-1]:.1f} % of the words without a label"
     return {name: value for name, value in facts.items() if value}
+
+
+def _shown(value: object) -> str:
+    """A value of a card for people; of lists and dictionaries what is in them, nothing for empty ones."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return "; ".join(map(_shown, value))
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 def _find(
