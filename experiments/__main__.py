@@ -19,6 +19,7 @@ NAMES = (
     "leak",
     "few_labels",
     "recipe",
+    "steps",
 )
 
 

@@ -98,12 +98,15 @@ class MProto:
         beta: β, the share of O words expected at O prototypes; `auto` to estimate it when denoising begins.
         shared_doubt: how much of a word's similarities, in denoised transport, is the mean of all its mentions so far; 0 lets
             each mention speak for itself, as in the paper.
-        kin: how much of that mean is of words that mean alike, as the encoder tells before training; 0 asks the word's own
-            mentions alone. `auto` for as much as kin explain of which words are labelled: much where terms are names.
+        kin: of `threshold`, how much of a word's doubt is the share of those words that are labelled which mean alike, as the
+            encoder tells before training; 0 asks the word's own mentions alone. `auto` for as much as kin explain of which
+            words are labelled: much where terms are names.
+        price: what leaving out an O word costs, if learning an entity as O costs 1; for the estimate of β.
         labelled_share: the least share of the losses that labelled words make up together, however few they are; 0 weighs
             all words alike, as in the paper. `auto` for the share of entity words that is estimated together with β, and 0.2
             before.
-        solver: `sinkhorn`, cut off after `iterations`, as in the paper; or `converged`.
+        solver: of transport: `sinkhorn`, cut off after `iterations`, as in the paper; or `converged`. `threshold` leaves open
+            how many O words each entity prototype takes: the most doubtful are left out, as many as β says.
         epsilon: λʳ, the weight of the entropy.
         iterations: of `sinkhorn`.
         temperature: τ, which similarities are divided by in the cross-entropy; the paper has none (1).
@@ -123,9 +126,10 @@ class MProto:
     denoise_after: float = number(0.2, 0, 1)
     beta: float | Literal["auto"] = number("auto", 0, 1)
     shared_doubt: float = number(0.75, 0, 1)
-    kin: float | Literal["auto"] = number(0.0, 0, 1)
+    kin: float | Literal["auto"] = number("auto", 0, 1)
+    price: float = number(1 / 3, 0.01, 1)
     labelled_share: float | Literal["auto"] = number("auto", 0, 0.99)
-    solver: Literal["sinkhorn", "converged"] = "sinkhorn"
+    solver: Literal["sinkhorn", "converged", "threshold"] = "sinkhorn"
     epsilon: float = number(0.001, 1e-6)
     iterations: int = number(100, 1)
     temperature: float = number(0.05, 1e-3)

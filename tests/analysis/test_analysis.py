@@ -151,6 +151,7 @@ class TestPrototypes:
         assert found.counts.sum() == other.sum() <= AT_ONCE
         similarity = model.bank.similarity(words.features)[other]
         expected = assign(similarity, words.labels[other], model.bank.class_of, model.transport, beta=model.beta.item())
+        assert model.settings.solver == "sinkhorn"
         kept = int(expected.keep.sum())
         assert found.counts[:, 0].sum().item() == pytest.approx(kept, abs=2)  # the order of words rounds differently
         assert found.counts.sum(1).tolist() == torch.bincount(words.gold[other], minlength=3).tolist()

@@ -35,7 +35,7 @@ STEPS = 60
 Weights = dict[str, torch.Tensor]
 FEWER = 30  # of which the first six are the rehearsal, so that a run can be stopped in it
 SETTINGS = [*SMALL, f"training.min_steps={STEPS}", "training.batch_size=4", "training.evaluate_every=7"]
-SETTINGS += ["mproto.beta=auto", "mproto.kin=auto", "training.average=0.3"]
+SETTINGS += ["mproto.beta=auto", "mproto.solver=threshold", "training.average=0.3"]
 SHORT = [*SETTINGS, f"training.min_steps={FEWER}", "training.checkpoint_minutes=0"]
 
 

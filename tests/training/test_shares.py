@@ -19,7 +19,7 @@ from mproto.models.registry import get_method
 from mproto.training.data import Data
 from mproto.training.held_out import HeldOut
 from mproto.training.rehearsal import Rehearsal, choose_words
-from mproto.training.shares import PRICE, SHARED, doubtful_share, log_odds, mixture_share, shares_of, type_shares
+from mproto.training.shares import SHARED, doubtful_share, log_odds, mixture_share, shares_of, type_shares
 from mproto.training.terms import HIDDEN_SHARE, hide_terms, term, without
 from runs import labelled, small_config
 
@@ -60,7 +60,7 @@ def test_how_many_words_a_sample_has_that_are_no_entities_for_sure_does_not_coun
     mixed = torch.cat([scores(1000, 3, 0), scores(15_000, -3, 1), torch.full((function_words,), -9.0)])
     share = mixture_share(mixed, scores(500, 3, 2), 20_000)
     assert share == pytest.approx(0.05, abs=0.01)
-    assert doubtful_share(mixed, scores(500, 3, 2), 20_000, share) == pytest.approx(0.05, abs=0.01)
+    assert doubtful_share(mixed, scores(500, 3, 2), 20_000, share, 1 / 3) == pytest.approx(0.05, abs=0.01)
 
 
 def test_shares_of_types() -> None:
@@ -79,20 +79,21 @@ def test_shares_of_types() -> None:
 def test_doubtful_are_all_entities_where_they_can_be_told(share: float, expected: float) -> None:
     inside = round(share * 20_000)
     mixed = torch.cat([scores(inside, 5, 0), scores(20_000 - inside, -5, 1)])
-    assert doubtful_share(mixed, scores(500, 5, 2), 20_000, share) == pytest.approx(expected, abs=0.003)
+    assert doubtful_share(mixed, scores(500, 5, 2), 20_000, share, 1 / 3) == pytest.approx(expected, abs=0.003)
 
 
-def test_doubtful_are_fewer_where_entities_are_hard_to_tell() -> None:
+@pytest.mark.parametrize("price", [1 / 3, 1 / 5])
+def test_doubtful_are_fewer_where_entities_are_hard_to_tell(price: float) -> None:
     """Above any threshold of two like distributions, positive ones are a tenth; of distributions that differ a little,
     the highest values only are worth their price."""
     same = torch.cat([scores(1000, 0, 0), scores(9000, 0, 1)])
-    assert doubtful_share(same, scores(500, 0, 2), 10_000, 0.1) < 0.005
+    assert doubtful_share(same, scores(500, 0, 2), 10_000, 0.1, price) < 0.005
     apart = torch.cat([scores(1000, 2, 0), scores(9000, 0, 1)])
-    doubtful = doubtful_share(apart, scores(500, 2, 2), 10_000, 0.1)
-    assert 0.05 < doubtful < 0.2
+    doubtful = doubtful_share(apart, scores(500, 2, 2), 10_000, 0.1, price)
+    assert 0.05 < doubtful < 0.25
     value = apart.sort(descending=True).values[round(doubtful * 10_000)]
     odds = 2 * value - 2  # the logarithm of how much more likely a value is a positive one's
-    assert 0.1 * odds.exp() / (0.1 * odds.exp() + 0.9) == pytest.approx(PRICE, abs=0.15)
+    assert 0.1 * odds.exp() / (0.1 * odds.exp() + 0.9) == pytest.approx(price, abs=0.15)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(0.01, 0.98)), max_size=20))

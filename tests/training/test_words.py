@@ -42,17 +42,34 @@ def started(*settings: str) -> MProtoModel:
 
 
 def test_kin_are_known_before_the_first_step_where_they_are_wanted() -> None:
-    auto, fixed = started("mproto.kin=auto").memory, started("mproto.kin=0.25").memory
-    assert auto.kin is not None
-    assert 0 < auto.kin_share < 1
-    assert fixed.kin_share == 0.25
-    for settings in ([], ["mproto.kin=auto", "mproto.denoise=false"], ["mproto.kin=auto", "mproto.shared_doubt=0"]):
-        assert started(*settings).memory.kin is None
+    auto, fixed = (started("mproto.solver=threshold", f"mproto.kin={kin}").kin for kin in ("auto", 0.25))
+    assert 0 < auto.share < 1
+    assert fixed.share == 0.25
+    assert torch.equal(auto.expected, fixed.expected)
+    assert 0 <= auto.expected.min() < auto.expected.max() <= 1
+    for settings in (
+        [],
+        ["mproto.solver=threshold", "mproto.denoise=false"],
+        ["mproto.solver=threshold", "mproto.kin=0"],
+    ):
+        assert len(started(*settings).kin.expected) == 0
+
+
+def test_as_many_words_are_left_out_as_beta_says_the_most_doubtful_first(tmp_path) -> None:
+    encoder = str(write_roberta(tmp_path, positions=200))
+    settings = ["training.min_steps=24", "mproto.solver=threshold", "mproto.beta=0.9"]
+    kept: list[float] = []
+    config = small_config(*settings, encoder=encoder)
+    train(labelled(), config=config, on_progress=lambda progress: kept.append(progress.logs["kept"]))
+    begin = round(config.mproto.denoise_after * len(kept))
+    assert set(kept[:begin]) == {1.0}
+    assert 0.8 < sum(kept[begin:]) / len(kept[begin:]) < 0.97
+    assert max(kept[begin:]) > min(kept[begin:])  # the threshold is not that of the step
 
 
 def test_kin_change_what_is_learnt(tmp_path) -> None:
     encoder = str(write_roberta(tmp_path, positions=200))
-    settings = ["training.min_steps=12", "mproto.beta=0.9"]
+    settings = ["training.min_steps=12", "mproto.solver=threshold", "mproto.beta=0.9"]
     models = [train(labelled(), config=small_config(*settings, f"mproto.kin={kin}", encoder=encoder)) for kin in (0, 1)]
     one, other = (model.model.state_dict() for model in models)
     assert not all(torch.equal(one[name], other[name]) for name in one)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from mproto.method.assignment import assign
 from mproto.method.prototypes import OTHER
 from mproto.models.mproto import MProtoModel
 from mproto.models.self_training import SelfTrainingModel
@@ -111,11 +110,8 @@ def flow(model: MProtoModel, words: Words) -> Flow:
     counts = torch.zeros(classes, classes, dtype=torch.long)
     order = torch.randperm(len(other), generator=torch.Generator().manual_seed(0))
     for part in torch.split(order, AT_ONCE):
-        labels = torch.zeros(len(part), dtype=torch.long)
-        assigned = assign(similarity[part], labels, class_of, model.transport, beta=model.beta.item())
-        counts += torch.bincount(true[part] * classes + class_of[assigned.target], minlength=classes**2).view(
-            classes, classes
-        )
+        assigned = model.assign_anew(similarity[part].to(model.device)).target.cpu()
+        counts += torch.bincount(true[part] * classes + class_of[assigned], minlength=classes**2).view(classes, classes)
     return Flow(counts, by_people)
 
 

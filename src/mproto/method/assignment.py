@@ -25,22 +25,23 @@ class Transport:
     """How transport problems are solved.
 
     Attributes:
-        solver: `sinkhorn`, cut off after `iterations`, which is the paper's method; or `converged`, which is another.
+        solver: `sinkhorn`, cut off after `iterations`, which is the paper's method; or `converged`, which is another. With
+            `threshold`, problems of single classes are solved like the first, and O words are not transported (`doubt.py`).
         epsilon: λʳ, the weight of the entropy.
         iterations: of `sinkhorn`.
         tolerance: of `converged`.
     """
 
-    solver: Literal["sinkhorn", "converged"] = "sinkhorn"
+    solver: Literal["sinkhorn", "converged", "threshold"] = "sinkhorn"
     epsilon: float = 0.001
     iterations: int = 100
     tolerance: float = 1e-4
 
     def __call__(self, cost: Tensor, a: Tensor, b: Tensor) -> Plan:
         solve: Callable[..., Plan] = (
-            partial(sinkhorn, iterations=self.iterations)
-            if self.solver == "sinkhorn"
-            else partial(converged_transport, tolerance=self.tolerance)
+            partial(converged_transport, tolerance=self.tolerance)
+            if self.solver == "converged"
+            else partial(sinkhorn, iterations=self.iterations)
         )
         return solve(cost, a, b, epsilon=self.epsilon)
 
@@ -74,6 +75,7 @@ def assign(
     *,
     beta: float | None = None,
     certain: Tensor | None = None,
+    doubtful: Tensor | None = None,
 ) -> Assignment:
     """Assign every word a prototype: of its own class (eq. OT0), or, with β, of any class for words labelled O (eq. DOT).
 
@@ -84,6 +86,7 @@ def assign(
         transport: how the problems are solved.
         beta: β, the share of O words that is expected at O prototypes; `None` assigns O words like all others.
         certain: (N,) bool, words whose label is beyond doubt, O or not: they are assigned to their own class.
+        doubtful: (N,) bool, words labelled O that are not to be taken for O; instead of β, where that is known (`doubt.py`).
     """
     cost = 1 - similarity.to(torch.float64)
     classes = int(class_of[-1]) + 1
@@ -92,10 +95,15 @@ def assign(
     own_class = torch.ones_like(labels, dtype=torch.bool) if beta is None else labels != OTHER
     if certain is not None:
         own_class = own_class | certain
+    if doubtful is not None:
+        own_class = ~doubtful
     if bool(own_class.any()):
         target[own_class] = _per_class(cost[own_class], labels[own_class], class_of, transport)
     if not bool(own_class.all()):
-        target[~own_class], mass[~own_class] = _denoised(cost[~own_class], class_of, transport, beta or 0.0)
+        others = cost[~own_class]
+        target[~own_class], mass[~own_class] = (
+            _denoised(others, class_of, transport, beta or 0.0) if doubtful is None else _elsewhere(others, class_of)
+        )
     return Assignment(target, own_class | (class_of[target] == OTHER), mass.to(similarity.dtype))
 
 
@@ -128,3 +136,9 @@ def _denoised(cost: Tensor, class_of: Tensor, transport: Transport, beta: float)
     plan = transport(cost, cost.new_ones(words), b).matrix
     mass = plan.new_zeros(words, int(class_of[-1]) + 1).index_add_(1, class_of, plan)
     return plan.argmax(-1), mass
+
+
+def _elsewhere(cost: Tensor, class_of: Tensor) -> tuple[Tensor, Tensor]:
+    """Each word to the nearest prototype that is not one of O, with all its mass."""
+    target = cost.masked_fill(class_of == OTHER, torch.inf).argmin(-1)
+    return target, torch.nn.functional.one_hot(class_of[target], int(class_of[-1]) + 1).to(cost.dtype)

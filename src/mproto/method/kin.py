@@ -1,9 +1,9 @@
 """Words that mean alike: what is known of one says something about the others.
 
 A dictionary has `Germany` and lacks `England`. Where every mention of `England` is learnt as O, the model soon believes it,
-however often it is asked again. But `Germany`, `Scotland` and `Brazil`, which are labelled, mean much the same, as anyone can
-tell who has read other texts: an encoder before training. The kin of `Thursday` are the other days of the week, and of those
-none is labelled.
+however often it is asked again. But `Germany`, `Scotland` and `Portugal`, which are labelled, mean much the same, as anyone
+can tell who has read other texts: an encoder before training. The kin of `October` are the other months, and of those none is
+labelled. What kin are labelled is known before the first step, and no step makes the model forget it.
 """
 
 from __future__ import annotations
@@ -59,17 +59,26 @@ def find_kin(meanings: Tensor, small: Tensor) -> Kin | None:
     return Kin(torch.cat(words), torch.cat(weights))
 
 
-def explained(kin: Kin, labelled: Tensor) -> float:
+def labelled_kin(kin: Kin, labelled: Tensor) -> Tensor:
+    """How much of the kin of V words, (V,), is labelled: what there is to expect of each, before any training.
+
+    Args:
+        kin: of V words.
+        labelled: (V,) the share of each word's mentions that is labelled.
+    """
+    return (kin.weights * labelled[kin.words]).sum(-1)
+
+
+def explained(guess: Tensor, labelled: Tensor) -> float:
     """How much kin explain of which words are labelled: R², from 0 to 1, where each word is guessed to be as its kin are.
 
     Names of a kind stand in a dictionary or lack there one by one, and their kin are names. Where terms are descriptions, the
     kin of a word in one are often words outside, and say little.
 
     Args:
-        kin: of V words.
-        labelled: (V,) the share of each word's mentions that is labelled.
+        guess: (V,) how much of the kin of each word is labelled.
+        labelled: (V,) the share of each word's mentions that is.
     """
-    guess = (kin.weights * labelled[kin.words]).sum(-1)
     own, others = labelled - labelled.mean(), guess - guess.mean()
     spread = (own.square().sum() * others.square().sum()).sqrt()
     correlation = (own @ others / spread).item() if spread > 0 else 0.0

@@ -10,7 +10,8 @@ from torch import nn
 
 from mproto.errors import InputError
 from mproto.method.assignment import Transport, assign
-from mproto.method.kin import MOST_WORDS, Kin, explained, find_kin
+from mproto.method.doubt import LabelledKin, entity_probability, threshold
+from mproto.method.kin import MOST_WORDS, explained, find_kin, labelled_kin
 from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
 from mproto.method.memory import WordMemory
 from mproto.method.prototypes import OTHER, PrototypeBank
@@ -62,6 +63,9 @@ class MProtoModel(Model):
         self.change: Tensor
         self.register_buffer("change", torch.zeros(len(self.tags), len(self.tags)))
         self.memory = WordMemory(len(self.bank.class_of))
+        self.kin = LabelledKin()
+        self.threshold: Tensor | None = None  # of doubt, in the last step
+        self.price = settings.price
         self.transport = Transport(settings.solver, settings.epsilon, settings.iterations)
 
     @classmethod
@@ -90,17 +94,17 @@ class MProtoModel(Model):
 
     def learn_words(self, words: Sequence[str], labelled: Sequence[float]) -> None:
         settings = self.settings
-        if not (settings.denoise and settings.shared_doubt and settings.kin):
+        if not (settings.denoise and settings.solver == "threshold" and settings.kin):
             return
         first = words[:MOST_WORDS]
         small = torch.tensor([word[:1].islower() for word in first], device=self.device)
         found = find_kin(meanings(self.encoder, first), small)
         if found is None:
             return
-        mine = (part * (self.group.rank == 0) for part in found)  # the first one's: devices may round differently
-        kin = Kin(*map(self.group.sum, mine))
-        shares = torch.tensor(labelled[: len(first)], device=self.device, dtype=kin.weights.dtype)
-        self.memory.learn_kin(kin, explained(kin, shares) if settings.kin == "auto" else settings.kin)
+        shares = torch.tensor(labelled[: len(first)], device=self.device, dtype=found.weights.dtype)
+        mine = labelled_kin(found, shares) * (self.group.rank == 0)  # the first one's: devices may round differently
+        expected = self.group.sum(mine)
+        self.kin.learn(expected, explained(expected, shares) if settings.kin == "auto" else settings.kin)
 
     @property
     def prototype_names(self) -> tuple[str, ...]:
@@ -132,11 +136,18 @@ class MProtoModel(Model):
         every_label, _ = self.group.gather(labels)
         every_word, _ = self.group.gather(batch.words)
         certain, _ = self.group.gather(batch.certain)
-        beta = self.beta.item() if denoise else None
-        evidence = every_similarity
-        if denoise and settings.shared_doubt:
-            evidence = self._shared(every_similarity, (every_label == OTHER) & ~certain, every_word)
-        everywhere = assign(evidence, every_label, class_of, self.transport, beta=beta, certain=certain)
+        evidence, beta, doubtful, bar = every_similarity, None, None, self.threshold
+        if denoise:
+            beta, unsure = self.beta.item(), (every_label == OTHER) & ~certain
+            if settings.shared_doubt:
+                evidence = self._shared(every_similarity, unsure, every_word)
+            if settings.solver == "threshold":
+                doubt = self.kin.mixed_into(self._doubt(evidence[unsure]), every_word[unsure])
+                bar = threshold(doubt, beta, self.threshold)
+                doubtful = unsure.masked_scatter(unsure, doubt > bar)
+        everywhere = assign(
+            evidence, every_label, class_of, self.transport, beta=beta, certain=certain, doubtful=doubtful
+        )
         assignment = everywhere.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
         temperature = self.log_temperature.exp()
@@ -148,6 +159,7 @@ class MProtoModel(Model):
         compact = compactness(kept, target, weights)
 
         def finish() -> None:
+            self.threshold = bar
             self._update(features.detach(), similarity.detach(), labels, assignment)
             if settings.shared_doubt:
                 self.memory.see(every_word, every_similarity)
@@ -170,6 +182,19 @@ class MProtoModel(Model):
         mixed = (1 - share) * similarity + share * self.memory.recall(words, similarity)
         return torch.where(doubted.unsqueeze(-1), mixed, similarity)
 
+    def _doubt(self, similarity: Tensor) -> Tensor:
+        """How likely words are entities' (n,), as far as their similarities (n, P) tell."""
+        return entity_probability(similarity, self.bank.class_of, SCORE_TEMPERATURE)
+
+    def assign_anew(self, similarity: Tensor) -> Assignment:
+        """Where training would now assign words labelled O, by their similarities (n, P) alone."""
+        beta, doubtful = self.beta.item(), None
+        if self.settings.solver == "threshold":
+            doubt = self._doubt(similarity)
+            doubtful = doubt > threshold(doubt, beta)
+        labels = torch.full((len(similarity),), OTHER, device=similarity.device)
+        return assign(similarity, labels, self.bank.class_of, self.transport, beta=beta, doubtful=doubtful)
+
     def _similarities(self, similarity: Tensor, target: Tensor) -> dict[str, float]:
         """How similar the kept words of each class are to their prototypes, on average; 0 for a class without any."""
         own, classes = similarity.gather(1, target.unsqueeze(-1)).squeeze(-1), self.bank.class_of[target]
@@ -190,12 +215,15 @@ class MProtoModel(Model):
         )
 
     def working_state(self) -> dict[str, Tensor]:
-        return self.memory.state()
+        state = self.memory.state() | {f"kin_{name}": value for name, value in self.kin.state().items()}
+        return state if self.threshold is None else state | {"threshold": self.threshold}
 
     def restore_working_state(self, tensors: Mapping[str, Tensor]) -> None:
-        self.memory = WordMemory(len(self.bank.class_of))
+        self.memory, self.kin = WordMemory(len(self.bank.class_of)), LabelledKin()
+        self.threshold = tensors.get("threshold")
         if tensors:
             self.memory.restore(tensors)
+            self.kin.restore({name.removeprefix("kin_"): value for name, value in tensors.items()})
 
     def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:  # noqa: ARG002
         by_class = self.bank.class_similarity(self.bank.similarity(self.dropout(self.encoder(batch))))

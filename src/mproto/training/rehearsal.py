@@ -66,7 +66,7 @@ class Rehearsal:
         odds = log_odds(looked.answers, looked.words)
         odds_mixed, odds_positive = odds[looked.classes == OTHER], odds[looked.classes != OTHER]
         entities = mixture_share(odds_mixed, odds_positive, size)
-        doubtful = doubtful_share(odds_mixed, odds_positive, size, entities)
+        doubtful = doubtful_share(odds_mixed, odds_positive, size, entities, model.price)
         types = type_shares(mixed.answers, positive.answers, positive.classes, model.labels, entities)
         mine = torch.tensor([entities, doubtful, *types.values()], dtype=torch.float64) * (model.group.rank == 0)
         entities, doubtful, *shared = model.group.sum(mine).tolist()  # the first one's: devices may round differently

@@ -26,8 +26,6 @@ CONFIDENCE, MARGIN = 0.1, 0.01
 """δ and γ of the paper on best bin estimation."""
 SHARED = 0.75
 """How much all mentions of a word say about each."""
-PRICE = 1 / 3
-"""What leaving out a word costs, if learning an entity as O costs 1: there are many O words, much alike, and few entities."""
 
 
 def log_odds(answers: Tensor, words: Tensor) -> Tensor:
@@ -59,7 +57,7 @@ def mixture_share(mixed: Tensor, positive: Tensor, size: float) -> float:
     return min(1.0, (above_mixed[best] / above_positive[best]).item())
 
 
-def doubtful_share(mixed: Tensor, positive: Tensor, size: float, share: float) -> float:
+def doubtful_share(mixed: Tensor, positive: Tensor, size: float, share: float, price: float) -> float:
     """The share of a mixture above the threshold from which on leaving values out pays.
 
     Of the values above a threshold t, positive ones are share · P(positive > t). Where as many of them as possible are to be
@@ -70,9 +68,11 @@ def doubtful_share(mixed: Tensor, positive: Tensor, size: float, share: float) -
         positive: (m,) scores of positive ones, m ≥ 1.
         size: how many values the mixture should have.
         share: of positive ones in the mixture.
+        price: of leaving out a value, if not leaving out a positive one costs 1. There are many O words, much alike, and few
+            entities.
     """
     above_mixed, above_positive = _above(mixed, positive, size)
-    gain = share * above_positive - PRICE * above_mixed
+    gain = share * above_positive - price * above_mixed
     best = gain.argmax()
     return min(1.0, above_mixed[best].item()) if gain[best] > 0 else 0.0
 
