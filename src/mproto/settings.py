@@ -101,7 +101,7 @@ class MProto:
         kin: of `threshold`, how much of a word's doubt is the share of those words that are labelled which mean alike, as the
             encoder tells before training; 0 asks the word's own mentions alone. `auto` for as much as kin explain of which
             words are labelled: much where terms are names.
-        price: what leaving out an O word costs, if learning an entity as O costs 1; for the estimate of β.
+        price: what leaving out an O word costs, if learning an entity as O costs 1: for the estimate of β, and for kin.
         labelled_share: the least share of the losses that labelled words make up together, however few they are; 0 weighs
             all words alike, as in the paper. `auto` for the share of entity words that is estimated together with β, and 0.2
             before.

@@ -76,6 +76,7 @@ def test_kin_are_a_part_of_doubt_where_they_are_known() -> None:
     mixed = kin.mixed_into(doubt, words)
     torch.testing.assert_close(mixed, torch.tensor([0.75 * 0.2 + 0.25 * 0.6, 0.75 * 0.4 + 0.25, 0.9]))
     assert doubt.tolist() == pytest.approx([0.2, 0.4, 0.9])
+    torch.testing.assert_close(kin.alone(words), torch.tensor([0.25 * 0.6, 0.25, 0.0]))
     other = LabelledKin()
     other.restore(kin.state())
     assert torch.equal(other.mixed_into(doubt, words), mixed)

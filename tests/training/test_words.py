@@ -57,7 +57,7 @@ def test_kin_are_known_before_the_first_step_where_they_are_wanted() -> None:
 
 def test_as_many_words_are_left_out_as_beta_says_the_most_doubtful_first(tmp_path) -> None:
     encoder = str(write_roberta(tmp_path, positions=200))
-    settings = ["training.min_steps=24", "mproto.solver=threshold", "mproto.beta=0.9"]
+    settings = ["training.min_steps=24", "mproto.solver=threshold", "mproto.kin=0", "mproto.beta=0.9"]
     kept: list[float] = []
     config = small_config(*settings, encoder=encoder)
     train(labelled(), config=config, on_progress=lambda progress: kept.append(progress.logs["kept"]))
@@ -65,6 +65,21 @@ def test_as_many_words_are_left_out_as_beta_says_the_most_doubtful_first(tmp_pat
     assert set(kept[:begin]) == {1.0}
     assert 0.8 < sum(kept[begin:]) / len(kept[begin:]) < 0.97
     assert max(kept[begin:]) > min(kept[begin:])  # the threshold is not that of the step
+
+
+def test_words_whose_kin_are_labelled_are_left_out_from_the_first_step(tmp_path) -> None:
+    encoder = str(write_roberta(tmp_path, positions=200))
+    settings = ["training.min_steps=2", "mproto.solver=threshold", "mproto.beta=0.9", "mproto.denoise_after=0.9"]
+    kept: dict[float, float] = {}
+    for kin in (0.1, 1.0):
+        config = small_config(*settings, f"mproto.kin={kin}", "mproto.price=0.2", encoder=encoder)
+        train(
+            labelled(),
+            config=config,
+            on_progress=lambda progress, kin=kin: kept.setdefault(kin, progress.logs["kept"]),
+        )
+    assert kept[0.1] == 1  # a tenth of any share is below the price
+    assert kept[1.0] < 1
 
 
 def test_kin_change_what_is_learnt(tmp_path) -> None:

@@ -66,6 +66,10 @@ class LabelledKin:
         mixed[known] = (1 - self.share) * doubt[known] + self.share * self.expected[words[known]]
         return mixed
 
+    def alone(self, words: Tensor) -> Tensor:
+        """The doubt of words (n,) that there is before anything is learnt of them, (n,)."""
+        return self.mixed_into(torch.zeros(words.shape, device=words.device), words)
+
     def state(self) -> dict[str, Tensor]:
         return {"expected": self.expected, "share": torch.tensor(self.share, dtype=torch.float64)}
 

@@ -137,14 +137,17 @@ class MProtoModel(Model):
         every_word, _ = self.group.gather(batch.words)
         certain, _ = self.group.gather(batch.certain)
         evidence, beta, doubtful, bar = every_similarity, None, None, self.threshold
+        unsure = (every_label == OTHER) & ~certain
         if denoise:
-            beta, unsure = self.beta.item(), (every_label == OTHER) & ~certain
+            beta = self.beta.item()
             if settings.shared_doubt:
                 evidence = self._shared(every_similarity, unsure, every_word)
             if settings.solver == "threshold":
                 doubt = self.kin.mixed_into(self._doubt(evidence[unsure]), every_word[unsure])
                 bar = threshold(doubt, beta, self.threshold)
                 doubtful = unsure.masked_scatter(unsure, doubt > bar)
+        elif settings.denoise and settings.solver == "threshold":
+            doubtful = unsure & (self.kin.alone(every_word) > settings.price)
         everywhere = assign(
             evidence, every_label, class_of, self.transport, beta=beta, certain=certain, doubtful=doubtful
         )
