@@ -40,7 +40,7 @@ def render() -> str:
             rows.append(f"| {title} | {' | '.join(f'{points[f]:.2f}' if f in points else '' for f in FRACTIONS)} |")
         header = f"| {corpus}, F1 | {' | '.join(f'{100 * float(f):.0f} %' for f in FRACTIONS)} |"
         if any(series.values()):
-            parts.append(save_lines(f"coverage-{corpus}", series))
+            parts.append(save_lines(f"coverage-{corpus}", series, " %"))
         parts.append("\n".join([header, "|---" * (len(FRACTIONS) + 1) + "|", *rows]))
     return "\n\n".join(parts)
 

@@ -20,10 +20,10 @@ FIGURES = RESULTS.parent / "figures"
 KEY_HEIGHT, KEYS_A_ROW = 18, 4
 
 
-def save_lines(name: str, series: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """Curves, with the key above them; the Markdown that shows the file."""
+def save_lines(name: str, series: Mapping[str, Sequence[tuple[float, float]]], unit: str = "") -> str:
+    """Curves over steps, or something in a unit, with the key above them; the Markdown that shows the file."""
     curves = [Curve(title, tuple(points)) for title, points in series.items() if points]
-    drawn = charts.line_chart(curves)
+    drawn = charts.line_chart(curves, unit)
     keys = [
         f'<path class="curve {charts.line_class(n)}" d="M{x} {y}h26"/>'
         f'<text x="{x + 32}" y="{y + 4}">{escape(curve.name)}</text>'

@@ -42,14 +42,16 @@ STYLE = "".join(
     for n in range(COLOURS)
 ) + (
     "svg { max-width: 100%; height: auto; display: block } svg text { fill: var(--soft); font: 11px system-ui, sans-serif } "
+    ".big path { stroke: var(--paper); stroke-width: .8 } .big text { fill: var(--ink); font-weight: 700; "
+    "paint-order: stroke; stroke: var(--paper); stroke-width: 3px } "
     ".axis { stroke: var(--line); fill: none } .curve { fill: none; stroke-width: 2 } "
     ".keys { display: flex; flex-wrap: wrap; gap: .25rem 1rem; font-size: .88rem } .keys svg { display: inline-block } "
     ".charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem }"
 )
 
 
-def line_chart(curves: Sequence[Curve]) -> str:
-    """Curves over the steps of a run, each with at least a point."""
+def line_chart(curves: Sequence[Curve], unit: str = "") -> str:
+    """Curves over the steps of a run, or over something else in a unit, each with at least a point."""
     xs = [x for curve in curves for x, _ in curve.points]
     ys = [y for curve in curves for _, y in curve.points]
     marks = ticks(min(ys), max(ys))
@@ -66,9 +68,11 @@ def line_chart(curves: Sequence[Curve]) -> str:
         _, y = place(min(xs), mark)
         lines.append(f'<path class="axis" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
         lines.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{mark:g}</text>')
-    for step in (min(xs), last):
-        x, _ = place(step, low)
-        lines.append(f'<text x="{x:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{step:.0f}</text>')
+    for mark in ticks(min(xs), last):
+        if min(xs) <= mark <= last:
+            x, _ = place(mark, low)
+            lines.append(f'<path class="axis" d="M{x:.1f} {HEIGHT - BOTTOM}v4"/>')
+            lines.append(f'<text x="{x:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{mark:g}{unit}</text>')
     for number, curve in enumerate(curves):
         path = "L".join("{:.1f} {:.1f}".format(*place(x, y)) for x, y in curve.points)
         if len(curve.points) == 1:

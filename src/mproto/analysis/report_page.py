@@ -27,8 +27,7 @@ nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: .5rem 0 0; font-
 .protos { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: .75rem }
 .proto { background: var(--panel); border-radius: .5rem; padding: .6rem 1rem; overflow-wrap: anywhere }
 .proto ul { list-style: none; padding: 0; margin: .4rem 0 0 } .proto li { margin: .15rem 0; font-size: .88rem }
-.proto h3 { margin: 0 } .heat td { text-align: right } .big path { stroke: var(--paper); stroke-width: .8 }
-.big text { fill: var(--ink); font-weight: 700; paint-order: stroke; stroke: var(--paper); stroke-width: 3px }
+.proto h3 { margin: 0 }
 #map use { cursor: pointer } #tip { position: fixed; display: none; max-width: min(24rem, 90vw); background: var(--panel);
   border: 1px solid var(--line); border-radius: .4rem; padding: .4rem .6rem; font-size: .88rem; pointer-events: none }
 .side { display: block } .tag { color: var(--soft); font-size: .8rem; display: inline-block; min-width: 6rem }
