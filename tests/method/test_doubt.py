@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mproto.method.assignment import Transport, assign
-from mproto.method.doubt import FADING, LabelledKin, entity_probability, threshold
+from mproto.method.doubt import FADING, LabelledKin, entity_probability, threshold, too_doubtful
 from mproto.method.prototypes import OTHER
 
 CLASS_OF = torch.tensor([0, 0, 1, 1, 2, 2])
@@ -49,6 +49,8 @@ def test_the_threshold_follows_the_steps_slowly() -> None:
     second = threshold(high, 0.9, first)
     assert second.item() == pytest.approx(FADING * 0.18 + (1 - FADING) * 0.68)
     assert (high > second).all()  # a step of doubtful words: all are left out
+    assert too_doubtful(torch.tensor([0.2, 0.21, 0.6]), second).tolist() == [False, True, True]
+    assert too_doubtful(torch.tensor([0.4, 0.6]), torch.tensor(0.9)).tolist() == [False, True]  # more likely than not
     none = torch.zeros(0)
     assert threshold(none, 0.9, first) == first
     assert threshold(none, 0.9).isinf()

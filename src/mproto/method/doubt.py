@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FADING = 0.95
 """How much of the threshold stays from one step to the next."""
+EVEN = 0.5
+"""The highest threshold: what is more likely an entity than not is left out in any case, however few are said to be."""
 
 
 def entity_probability(similarity: Tensor, class_of: Tensor, temperature: float) -> Tensor:
@@ -41,6 +43,11 @@ def threshold(doubt: Tensor, beta: float, last: Tensor | None = None) -> Tensor:
         return torch.tensor(torch.inf, dtype=torch.float64, device=doubt.device) if last is None else last
     own = torch.quantile(doubt.double(), beta)
     return own if last is None else FADING * last.to(own.device) + (1 - FADING) * own
+
+
+def too_doubtful(doubt: Tensor, bar: Tensor) -> Tensor:
+    """Which words, (n,) bool, are left out, by their doubt (n,) and the threshold."""
+    return doubt > bar.to(doubt.device).clamp_max(EVEN)
 
 
 class LabelledKin:

@@ -10,7 +10,7 @@ from torch import nn
 
 from mproto.errors import InputError
 from mproto.method.assignment import Transport, assign
-from mproto.method.doubt import LabelledKin, entity_probability, threshold
+from mproto.method.doubt import LabelledKin, entity_probability, threshold, too_doubtful
 from mproto.method.kin import MOST_WORDS, explained, find_kin, labelled_kin
 from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
 from mproto.method.memory import WordMemory
@@ -145,7 +145,7 @@ class MProtoModel(Model):
             if settings.solver == "threshold":
                 doubt = self.kin.mixed_into(self._doubt(evidence[unsure]), every_word[unsure])
                 bar = threshold(doubt, beta, self.threshold)
-                doubtful = unsure.masked_scatter(unsure, doubt > bar)
+                doubtful = unsure.masked_scatter(unsure, too_doubtful(doubt, bar))
         elif settings.denoise and settings.solver == "threshold":
             doubtful = unsure & (self.kin.alone(every_word) > settings.price)
         everywhere = assign(
@@ -194,7 +194,7 @@ class MProtoModel(Model):
         beta, doubtful = self.beta.item(), None
         if self.settings.solver == "threshold":
             doubt = self._doubt(similarity)
-            doubtful = doubt > threshold(doubt, beta)
+            doubtful = too_doubtful(doubt, threshold(doubt, beta))
         labels = torch.full((len(similarity),), OTHER, device=similarity.device)
         return assign(similarity, labels, self.bank.class_of, self.transport, beta=beta, doubtful=doubtful)
 
