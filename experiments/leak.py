@@ -22,7 +22,7 @@ from experiments.page import write_section
 from mproto import Recognizer, score
 from mproto.config import load_config
 from mproto.models.encoder import Encoder
-from mproto.models.precision import trains_in_bfloat16
+from mproto.models.precision import has_bfloat16, trains_in_bfloat16
 from mproto.models.registry import get_method
 from mproto.training.data import Data, label_set
 from mproto.training.loop import Loop
@@ -83,6 +83,7 @@ def run(*, leak: bool) -> Cell:
     for progress in loop.run():
         if progress.step % 25 == 0:
             print(f"leak {leak} {progress.step}/{progress.steps} {progress.loss:.4f} {progress.score}", flush=True)
+    encoder.mixed = has_bfloat16(model.device)
     scores = score(zip(test, recognizer.predict(d.bare() for d in test), strict=True))
     seconds = round(time.perf_counter() - start, 1)
     return {"leak": leak, "seconds": seconds, "test": scores.as_dict(), "config": config.as_dict()}

@@ -38,7 +38,7 @@ VARIANTS: dict[str, tuple[str, list[str]]] = {
     "kinless": ("*the same without kin*", ["mproto.solver=threshold", "mproto.price=0.2", "mproto.kin=0"]),
 }
 NOTE = """Strict F1 on **development** (precision / recall), seed 1: on this the recipe was chosen. Each row but the
-first two lacks one ingredient; those in italics have one more.
+first two lacks one ingredient; those in italics have another one instead.
 `python -m experiments.recipe` makes this section."""
 
 

@@ -106,9 +106,9 @@ class MProto:
             all words alike, as in the paper. `auto` for the share of entity words that is estimated together with β, and 0.2
             before.
         solver: of transport: `sinkhorn`, cut off after `iterations`, as in the paper; or `converged`. `threshold` leaves open
-            how many O words each entity prototype takes: the most doubtful are left out, as many as β says.
+            how many O words each entity prototype takes: the most doubtful are left out, as many as β says at least.
         epsilon: λʳ, the weight of the entropy.
-        iterations: of `sinkhorn`.
+        iterations: of `sinkhorn`, and of `threshold` for the words of each class.
         temperature: τ, which similarities are divided by in the cross-entropy; the paper has none (1).
         learn_temperature: let training move it.
         merge: cross-entropy over classes, same-class prototypes merged; the paper's is over prototypes.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -21,6 +24,7 @@ from mproto.analysis.prototypes import AT_ONCE, flow, prototype_cards, prototype
 from mproto.analysis.terms import coverage, new_terms
 from mproto.analysis.words import Words, look, sample
 from mproto.method.assignment import assign
+from mproto.method.doubt import entity_probability
 from mproto.models.batch import collate, make_windows
 from mproto.models.mproto import MProtoModel
 from mproto.recognizer import Entity
@@ -156,6 +160,17 @@ class TestPrototypes:
         assert found.counts[:, 0].sum().item() == pytest.approx(kept, abs=2)  # the order of words rounds differently
         assert found.counts.sum(1).tolist() == torch.bincount(words.gold[other], minlength=3).tolist()
 
+    def test_a_threshold_keeps_the_least_doubtful(self) -> None:
+        model, words = copy.copy(prototype_model(small_model().model)), read_words()
+        assert model is not None
+        model.settings = replace(model.settings, solver="threshold")
+        found = flow(model, words)
+        other = words.labels == 0
+        doubt = entity_probability(model.bank.similarity(words.features)[other], model.bank.class_of, 0.05)
+        bar = doubt.double().quantile(model.beta.item()).clamp_max(0.5)
+        assert found.counts[:, 0].sum().item() == pytest.approx(int((doubt <= bar).sum()), abs=2)
+        assert found.counts.sum() == other.sum()
+
     def test_other_methods_have_none(self) -> None:
         assert prototype_model(small_model("tagger").model) is None
 
@@ -232,6 +247,14 @@ class TestCharts:
         slack = 1e-6 * max(abs(low), width, 1)
         assert found[0] <= low + slack
         assert found[-1] >= low + width - slack
+
+    @pytest.mark.parametrize(
+        ("xs", "marks"),
+        [((100,), ["100", "101"]), ((1, 3), ["1", "2", "3"]), ((1, 1_500_000), ["500000", "1000000", "1500000"])],
+    )
+    def test_marks_below_are_whole_steps(self, xs: tuple[int, ...], marks: list[str]) -> None:
+        drawn = line_chart([Curve("a", tuple((x, 1.0) for x in xs))])
+        assert re.findall(r'class="across"[^>]*>([^<]*)<', drawn) == marks
 
     @given(st.lists(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=5), min_size=1, max_size=9))
     def test_lines_are_drawn_inside(self, values: list[list[float]]) -> None:

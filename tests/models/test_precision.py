@@ -30,7 +30,9 @@ def test_features_are_those_of_float32_but_for_rounding() -> None:
     assert not torch.equal(mixed, exact)
     assert cosine_similarity(mixed, exact).min() > 0.999
     mixed.sum().backward()
-    assert all(p.grad is None or p.grad.isfinite().all() for p in encoder.parameters())
+    gradients = [p.grad for p in encoder.parameters() if p.grad is not None]
+    assert any(gradient.abs().sum() > 0 for gradient in gradients)
+    assert all(gradient.isfinite().all() for gradient in gradients)
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -41,7 +43,7 @@ def test_attention_stays_exact_on_a_cpu(named: bool) -> None:
     exact = scaled_dot_product_attention(*(tensor.float() for tensor in half), attn_mask=mask.float())
     with precision.mixed_precision(CPU):
         if named:
-            found = scaled_dot_product_attention(half[0], key=half[1], value=half[2], attn_mask=mask)
+            found = scaled_dot_product_attention(query=half[0], key=half[1], value=half[2], attn_mask=mask)
         else:
             found = scaled_dot_product_attention(*half, mask)
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16  # other products are not
@@ -55,6 +57,18 @@ def test_a_processor_without_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     assert not precision.trains_in_bfloat16("float32", CPU)
     with pytest.raises(InputError, match="training.precision is bfloat16, and 'cpu' here cannot compute in it"):
         precision.trains_in_bfloat16("bfloat16", CPU)
+
+
+def test_what_processors_can_do_is_asked_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    for able, expected in (
+        ({"avx512_bf16": True}, True),
+        ({"avx512_f": True, "avx512_bf16": False}, False),
+        ({}, False),
+    ):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda able=able: able, raising=False)
+        assert precision._processor_has_bfloat16(CPU) is expected
+    monkeypatch.delattr(torch.cpu, "get_capabilities")
+    assert not precision._processor_has_bfloat16(CPU)
 
 
 def test_a_trained_model_gives_the_same_wherever_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,6 @@ from mproto import write_documents
 from mproto.cli import main
 from mproto.errors import InputError, MissingExtraError
 from mproto.models.devices import find_device
-from mproto.models.encoder import Encoder
 from mproto.models.group import ALONE
 from mproto.training.distributed import find_group
 from mproto.training.folder import read_history
@@ -75,7 +74,7 @@ def arguments(corpus: Path, output: Path, *further: str) -> list[str]:
         "mproto",
         *(
             pytest.param(name, marks=pytest.mark.slow)
-            for name in ("tagger", "mpu", "conf-mpu", "autoner", "self-training")
+            for name in ("mproto threshold", "tagger", "mpu", "conf-mpu", "autoner", "self-training")
         ),
     ],
 )
@@ -87,11 +86,13 @@ def test_two_processes_train_the_model_of_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Prototypes and weights are also compared between the processes, at every step, since `MPROTO_DEBUG` is set."""
-    two_processes = run(corpus, tmp_path / "2", 2, "training.batch_size=7", f"method={method}")
+    method, _, solver = method.partition(" ")
+    settings = [f"method={method}", *([f"mproto.solver={solver}"] if solver else [])]
+    two_processes = run(corpus, tmp_path / "2", 2, "training.batch_size=7", *settings)
     assert two_processes.returncode == 0, two_processes.stderr
     monkeypatch.setenv("MPROTO_DEBUG", "1")
     capsys.readouterr()
-    assert main(arguments(corpus, tmp_path / "1", "training.batch_size=14", f"method={method}")) == 0  # the one is ours
+    assert main(arguments(corpus, tmp_path / "1", "training.batch_size=14", *settings)) == 0  # the one is ours
     reports = [json.loads(said) for said in (capsys.readouterr().out, two_processes.stdout)]  # one of them speaks
     one, two = (load_file(tmp_path / name / "best" / "model.safetensors") for name in ("1", "2"))
     assert one.keys() == two.keys()
@@ -143,16 +144,3 @@ def test_a_device_that_is_not_there(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         find_device(name)
     assert find_device("cpu") == torch.device("cpu")
-
-
-def test_mixed_precision_leaves_features_in_float32(tmp_path: Path) -> None:
-    from mproto.models.batch import collate, make_windows
-
-    encoder = Encoder.load(str(write_roberta(tmp_path)))
-    batch = collate(make_windows([("hello", "world")], encoder.tokens, encoder.window), encoder.pad_id)
-    exact = encoder(batch)
-    encoder.mixed = True
-    mixed = encoder(batch)
-    assert mixed.dtype == exact.dtype == torch.float32
-    assert not torch.equal(mixed, exact)
-    torch.testing.assert_close(mixed, exact, rtol=0.1, atol=0.1)

@@ -56,7 +56,7 @@ def test_kin_are_known_before_the_first_step_where_they_are_wanted() -> None:
         assert len(started(*settings).kin.expected) == 0
 
 
-def test_as_many_words_are_left_out_as_beta_says_the_most_doubtful_first(tmp_path) -> None:
+def test_as_many_words_are_left_out_as_beta_says(tmp_path) -> None:
     encoder = str(write_roberta(tmp_path, positions=200))
     settings = ["training.min_steps=24", "mproto.solver=threshold", "mproto.kin=0", "mproto.beta=0.1"]
     kept: list[float] = []

@@ -51,7 +51,7 @@ STYLE = "".join(
 
 
 def line_chart(curves: Sequence[Curve], unit: str = "") -> str:
-    """Curves over the steps of a run, or over something else in a unit, each with at least a point."""
+    """Curves over the steps of a run, or over other whole numbers in a unit, each with at least a point."""
     xs = [x for curve in curves for x, _ in curve.points]
     ys = [y for curve in curves for _, y in curve.points]
     marks = ticks(min(ys), max(ys))
@@ -69,10 +69,12 @@ def line_chart(curves: Sequence[Curve], unit: str = "") -> str:
         lines.append(f'<path class="axis" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
         lines.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{mark:g}</text>')
     for mark in ticks(min(xs), last):
-        if min(xs) <= mark <= last:
+        if min(xs) <= mark <= last and mark == int(mark):
             x, _ = place(mark, low)
             lines.append(f'<path class="axis" d="M{x:.1f} {HEIGHT - BOTTOM}v4"/>')
-            lines.append(f'<text x="{x:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{mark:g}{unit}</text>')
+            lines.append(
+                f'<text class="across" x="{x:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{mark:.0f}{unit}</text>'
+            )
     for number, curve in enumerate(curves):
         path = "L".join("{:.1f} {:.1f}".format(*place(x, y)) for x, y in curve.points)
         if len(curve.points) == 1:

@@ -3,7 +3,8 @@
 Eq. DOT says how much every prototype takes, and so how many unlabelled words are of each type; nobody knows that. What can
 be estimated is β alone. If the sum of the O columns is all that is fixed, the plan without entropy needs no solver: of n
 words, those (1 − β) n go to the rest that gain most by it, which is a threshold. It is the same for all steps but for what
-training changes, so that a step with many unlabelled entities leaves out more of them than one with few.
+training changes, so that a step with many unlabelled entities leaves out more of them than one with few. And since β may be
+estimated too high, what is more likely an entity than not is left out in any case.
 """
 
 from __future__ import annotations
@@ -31,23 +32,24 @@ def entity_probability(similarity: Tensor, class_of: Tensor, temperature: float)
     return 1 - class_logits(similarity, class_of, temperature).softmax(-1)[:, OTHER]
 
 
-def threshold(doubt: Tensor, beta: float, last: Tensor | None = None) -> Tensor:
+def threshold(doubt: Tensor, beta: float, last: Tensor | None = None) -> Tensor | None:
     """The doubt beyond which words are left out: that of a share β of the words of this step and of the steps before.
 
     Args:
         doubt: (n,) of the words of this step.
         beta: β.
-        last: the threshold of the step before, if there was one; float64, as what is returned.
+        last: the threshold of the step before, if there was one; float64, as what is returned. There is none as long as there
+            has been no word.
     """
     if not len(doubt):
-        return torch.tensor(torch.inf, dtype=torch.float64, device=doubt.device) if last is None else last
+        return last
     own = torch.quantile(doubt.double(), beta)
     return own if last is None else FADING * last.to(own.device) + (1 - FADING) * own
 
 
-def too_doubtful(doubt: Tensor, bar: Tensor) -> Tensor:
+def too_doubtful(doubt: Tensor, bar: Tensor | None) -> Tensor:
     """Which words, (n,) bool, are left out, by their doubt (n,) and the threshold."""
-    return doubt > bar.to(doubt.device).clamp_max(EVEN)
+    return doubt > (EVEN if bar is None else bar.to(doubt.device).clamp_max(EVEN))
 
 
 class LabelledKin:

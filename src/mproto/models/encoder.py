@@ -107,7 +107,7 @@ class Encoder(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Features (W, d) of the batch's own words, in its order."""
-        return self.hidden(batch)[batch.rows, batch.columns].float()  # (B, T, d) -> (W, d)
+        return self.hidden(batch)[batch.rows, batch.columns]  # (B, T, d) -> (W, d)
 
     def hidden(self, batch: Batch) -> Tensor:
         """The last hidden states (B, T, d) of all sub-words of B inputs, filling included."""
@@ -116,7 +116,7 @@ class Encoder(nn.Module):
             inputs = {"inputs_embeds": self.model.get_input_embeddings()(batch.input_ids) + self.shapes(batch.shapes)}
         with mixed_precision(batch.input_ids.device) if self.mixed else nullcontext():
             output = self.model(**inputs, attention_mask=batch.attention_mask)
-        hidden: Tensor = output.last_hidden_state
+        hidden: Tensor = output.last_hidden_state.float()
         return hidden
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mproto.settings import MProto
 
 SCORE_TEMPERATURE = 0.05
-"""Turns similarities into probabilities of classes for users. It changes no decision."""
+"""Turns similarities into probabilities of classes: for users, where it changes no decision, and for doubt."""
 
 
 LEAST_BETA = 0.5
@@ -104,7 +104,9 @@ class MProtoModel(Model):
         shares = torch.tensor(labelled[: len(first)], device=self.device, dtype=found.weights.dtype)
         mine = labelled_kin(found, shares) * (self.group.rank == 0)  # the first one's: devices may round differently
         expected = self.group.sum(mine)
-        self.kin.learn(expected, explained(expected, shares) if settings.kin == "auto" else settings.kin)
+        share = explained(expected, shares) if settings.kin == "auto" else settings.kin
+        share = self.group.sum(torch.tensor(share * (self.group.rank == 0), dtype=torch.float64)).item()
+        self.kin.learn(expected, share)
 
     @property
     def prototype_names(self) -> tuple[str, ...]:

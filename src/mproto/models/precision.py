@@ -38,7 +38,9 @@ def has_bfloat16(device: torch.device) -> bool:
 
 
 def _processor_has_bfloat16(device: torch.device) -> bool:
-    return device.type == "cpu" and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())  # noqa: SLF001 (nothing public tells)
+    """Whether it is faster there, and not emulated; versions of torch that cannot tell are taken for a no."""
+    able: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return device.type == "cpu" and any(able.get(name, False) for name in ("avx512_bf16", "amx_bf16", "bf16"))
 
 
 @contextmanager
@@ -64,7 +66,8 @@ class _Float32Attention(TorchFunctionMode):
             return function(*args, **kwargs)
         with torch.autocast("cpu", enabled=False):
             found = function(*map(_float32, args), **{name: _float32(value) for name, value in kwargs.items()})
-        return found.to(args[0].dtype)
+        query = args[0] if args else kwargs["query"]
+        return found.to(query.dtype)
 
 
 def _float32(value: Any) -> Any:

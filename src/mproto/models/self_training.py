@@ -68,6 +68,10 @@ class SelfTrainingModel(Model):
         return self.student.by_word
 
     @property
+    def price(self) -> float:  # type: ignore[override]
+        return self.student.price
+
+    @property
     def reach(self) -> int:
         return self.student.reach
 
