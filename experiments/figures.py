@@ -18,21 +18,27 @@ if TYPE_CHECKING:
 
 FIGURES = RESULTS.parent / "figures"
 KEY_HEIGHT, KEYS_A_ROW = 18, 4
+PANEL_HEIGHT = (charts.HEIGHT + 44) / 2
 
 
 def save_lines(name: str, series: Mapping[str, Sequence[tuple[float, float]]], unit: str = "") -> str:
     """Curves over steps, or something in a unit, with the key above them; the Markdown that shows the file."""
     curves = [Curve(title, tuple(points)) for title, points in series.items() if points]
-    drawn = charts.line_chart(curves, unit)
-    keys = [
-        f'<path class="curve {charts.line_class(n)}" d="M{x} {y}h26"/>'
-        f'<text x="{x + 32}" y="{y + 4}">{escape(curve.name)}</text>'
-        for n, curve in enumerate(curves)
-        for x, y in [(8 + 155 * (n % KEYS_A_ROW), 9 + KEY_HEIGHT * (n // KEYS_A_ROW))]
-    ]
-    above = KEY_HEIGHT * -(-len(curves) // KEYS_A_ROW)
-    inside = f'{"".join(keys)}<g transform="translate(0 {above})">{_inside(drawn)}</g>'
+    keys, above = _line_keys([curve.name for curve in curves])
+    inside = f'{keys}<g transform="translate(0 {above})">{_inside(charts.line_chart(curves, unit))}</g>'
     return _save(name, inside, charts.WIDTH, charts.HEIGHT + above)
+
+
+def save_panels(name: str, panels: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> str:
+    """A small chart for each title, two in a row, each with the same lines, whose key is above them all."""
+    keys, above = _line_keys(list(next(iter(panels.values()))))
+    drawn = []
+    for number, (title, series) in enumerate(panels.items()):
+        chart = _inside(charts.line_chart([Curve(line, tuple(points)) for line, points in series.items()]))
+        x, y = charts.WIDTH * (number % 2) / 2, above + PANEL_HEIGHT * (number // 2)
+        drawn.append(f'<g class="panel" transform="translate({x} {y + 17}) scale(.5)">{chart}</g>')
+        drawn.append(f'<text class="on" x="{x + charts.LEFT / 2}" y="{y + 13}">{escape(title)}</text>')
+    return _save(name, keys + "".join(drawn), charts.WIDTH, above + PANEL_HEIGHT * -(-len(panels) // 2))
 
 
 def save_map(name: str, found: Cell, *, without_other: bool = True) -> str:
@@ -69,20 +75,31 @@ def save_heat(name: str, rows: Sequence[str], columns: Sequence[str], shares: Se
     return _save(name, "".join(cells), left + side * len(columns) + 8, int(top + side * 0.5 * len(rows)) + 8)
 
 
+def _line_keys(names: Sequence[str]) -> tuple[str, int]:
+    """Which line is which, and how high that is."""
+    keys = [
+        f'<path class="curve {charts.line_class(n)}" d="M{x} {y}h26"/><text x="{x + 32}" y="{y + 4}">{escape(name)}</text>'
+        for n, name in enumerate(names)
+        for x, y in [(8 + 155 * (n % KEYS_A_ROW), 9 + KEY_HEIGHT * (n // KEYS_A_ROW))]
+    ]
+    return "".join(keys), KEY_HEIGHT * -(-len(names) // KEYS_A_ROW)
+
+
 def _inside(drawn: str) -> str:
     found = re.search(r"<svg[^>]*>(.*)</svg>\s*$", drawn, re.DOTALL)
     assert found
     return found[1].rpartition("<svg")[2].partition(">")[2] if "<svg" in found[1] else found[1]
 
 
-def _save(name: str, inside: str, width: int, height: int) -> str:
+def _save(name: str, inside: str, width: float, height: float) -> str:
     variables = "".join(
         re.findall(r":root \{.*?\}|@media \(prefers-color-scheme: dark\) \{.*?\} \}", STYLE, re.DOTALL)[:2]
     )
-    style = f"{variables}{charts.STYLE} svg {{ background: var(--paper) }} .on {{ fill: var(--ink) }}"
+    own = "svg { background: var(--paper) } .on { fill: var(--ink) } .panel text { font-size: 18px }"
     text = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">'
-        f'<style>{style}</style><rect width="{width}" height="{height}" fill="var(--paper)"/>{inside}</svg>\n'
+        f"<style>{variables}{charts.STYLE} {own}</style>"
+        f'<rect width="{width}" height="{height}" fill="var(--paper)"/>{inside}</svg>\n'
     )
     FIGURES.mkdir(exist_ok=True)
     (FIGURES / f"{name}.svg").write_text(text)

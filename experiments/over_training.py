@@ -17,7 +17,7 @@ import torch
 from experiments import systems
 from experiments.arguments import arguments
 from experiments.cells import Cell, documents, load, once
-from experiments.figures import save_heat, save_lines
+from experiments.figures import save_heat, save_lines, save_panels
 from experiments.page import write_section
 from mproto import train
 from mproto.analysis.prototypes import flow, prototype_model
@@ -90,7 +90,7 @@ def render() -> str:
     for data in DATA:
         found = {denoise: load(cell_name(data, denoise=denoise)) for denoise in (True, False)}
         curves: dict[str, list[tuple[float, float]]] = {}
-        by_type: dict[str, list[tuple[float, float]]] = {}
+        by_type: dict[str, dict[str, list[tuple[float, float]]]] = {}
         for denoise, cell in found.items():
             if not cell:
                 continue
@@ -98,12 +98,13 @@ def render() -> str:
             for kind in ("entities", "unlabelled"):
                 curves[f"{kind}, {side}"] = [(look["step"], look[kind]) for look in cell["seen"]]
             for number, name in enumerate(cell["classes"]):
-                by_type[f"{name}, {side}"] = [(look["step"], look["types"][number]) for look in cell["seen"]]
+                lines = by_type.setdefault(name, {})
+                lines[f"{side} denoising"] = [(look["step"], look["types"][number]) for look in cell["seen"]]
         if curves:
             parts += [
                 f"### {data}",
                 save_lines(f"similarity-{data}", curves),
-                save_lines(f"similarity-types-{data}", by_type),
+                save_panels(f"similarity-types-{data}", by_type),
             ]
         if first := found[True]:
             early = first["seen"][len(first["seen"]) // 5]

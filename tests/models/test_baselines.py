@@ -264,6 +264,9 @@ class TestConfMPU:
 
 
 class TestSelfTraining:
+    def test_the_price_is_that_of_the_method_below(self, folder: Path) -> None:
+        assert build("self-training on mproto", folder, "mproto.price=0.125").price == 0.125
+
     def test_the_student_comes_first_then_its_teacher(self, folder: str) -> None:
         model = build("self-training on conf-mpu", folder, *PRIORS, "self_training.share=0.4")
         shares = [stage.share for stage in model.stages]
