@@ -4,8 +4,8 @@ and where transport sends unlabelled entities early in training.
     python -m experiments.over_training [--data bc5cdr-1.0] [--render]
 
 At every evaluation, a sample of training sentences is looked at with their human labels, which nothing but these
-pictures uses. Eq. EvalSim: the mean over words of a class of the similarity to its nearest own prototype. Needs
-MPROTO_DATA.
+pictures uses. Eq. EvalSim: the mean over words of a class of the similarity to its nearest own prototype; and, which the
+paper does not show, how much more that is than the similarity to the nearest prototype of O. Needs MPROTO_DATA.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ def _look(recognizer: Recognizer, sample: list) -> Cell:  # type: ignore[type-ar
     words = look(recognizer, sample)
     model = prototype_model(recognizer.model)
     assert model is not None
-    own = model.bank.class_similarity(model.bank.similarity(words.features))
-    own = own.gather(1, words.gold.unsqueeze(-1)).squeeze(-1)
-    unlabelled = (words.gold > 0) & (words.labels == 0)
+    by_class = model.bank.class_similarity(model.bank.similarity(words.features))
+    own = by_class.gather(1, words.gold.unsqueeze(-1)).squeeze(-1)
+    kinds = {"entities": words.gold > 0, "unlabelled": (words.gold > 0) & (words.labels == 0)}
 
-    def mean(chosen: torch.Tensor) -> float:
-        return round(own[chosen].mean().item(), 4)
+    def mean(values: torch.Tensor, chosen: torch.Tensor) -> float:
+        return round(values[chosen].mean().item(), 4)
 
     return {
-        "entities": mean(words.gold > 0),
-        "unlabelled": mean(unlabelled),
-        "types": [mean(words.gold == number) for number in range(len(model.labels) + 1)],
+        **{kind: mean(own, chosen) for kind, chosen in kinds.items()},
+        "ahead": {kind: mean(own - by_class[:, 0], chosen) for kind, chosen in kinds.items()},
+        "types": [mean(own, words.gold == number) for number in range(len(model.labels) + 1)],
         "plan": flow(model, words).counts.tolist(),
     }
 
@@ -90,6 +90,7 @@ def render() -> str:
     for data in DATA:
         found = {denoise: load(cell_name(data, denoise=denoise)) for denoise in (True, False)}
         curves: dict[str, list[tuple[float, float]]] = {}
+        ahead: dict[str, list[tuple[float, float]]] = {}
         by_type: dict[str, dict[str, list[tuple[float, float]]]] = {}
         for denoise, cell in found.items():
             if not cell:
@@ -97,6 +98,7 @@ def render() -> str:
             side = "with" if denoise else "without"
             for kind in ("entities", "unlabelled"):
                 curves[f"{kind}, {side}"] = [(look["step"], look[kind]) for look in cell["seen"]]
+                ahead[f"{kind}, {side}"] = [(look["step"], look["ahead"][kind]) for look in cell["seen"]]
             for number, name in enumerate(cell["classes"]):
                 lines = by_type.setdefault(name, {})
                 lines[f"{side} denoising"] = [(look["step"], look["types"][number]) for look in cell["seen"]]
@@ -105,6 +107,8 @@ def render() -> str:
                 f"### {data}",
                 save_lines(f"similarity-{data}", curves),
                 save_panels(f"similarity-types-{data}", by_type),
+                "How much more similar they are to their own class than to O:",
+                save_lines(f"ahead-{data}", ahead),
             ]
         if first := found[True]:
             early = first["seen"][len(first["seen"]) // 5]
