@@ -98,7 +98,9 @@ def render() -> str:
             side = "with" if denoise else "without"
             for kind in ("entities", "unlabelled"):
                 curves[f"{kind}, {side}"] = [(look["step"], look[kind]) for look in cell["seen"]]
-                ahead[f"{kind}, {side}"] = [(look["step"], look["ahead"][kind]) for look in cell["seen"]]
+                ahead[f"{kind}, {side}"] = [
+                    (look["step"], look["ahead"][kind]) for look in cell["seen"] if "ahead" in look
+                ]
             for number, name in enumerate(cell["classes"]):
                 lines = by_type.setdefault(name, {})
                 lines[f"{side} denoising"] = [(look["step"], look["types"][number]) for look in cell["seen"]]
@@ -107,9 +109,10 @@ def render() -> str:
                 f"### {data}",
                 save_lines(f"similarity-{data}", curves),
                 save_panels(f"similarity-types-{data}", by_type),
-                "How much more similar they are to their own class than to O:",
-                save_lines(f"ahead-{data}", ahead),
             ]
+        if any(ahead.values()):  # older cells did not look at that
+            parts.append("How much more similar they are to their own class than to O:")
+            parts.append(save_lines(f"ahead-{data}", ahead))
         if first := found[True]:
             early = first["seen"][len(first["seen"]) // 5]
             names, plan = first["classes"], early["plan"]
