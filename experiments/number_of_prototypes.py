@@ -25,9 +25,9 @@ PUBLISHED = {
     5: ((73.52, 84.14, 78.47), (82.84, 77.96, 80.32)),
     6: ((76.09, 85.49, 80.52), (84.53, 79.55, 81.97)),
 }
-NOTE = """*The paper:* three are best on both data sets, five worst, two or three points below. *Here:* no number stands out: F1
-moves up and down with M by as much as it does with the seed, and one prototype is as good as any. One seed; M = 3 in float32,
-the others in bfloat16."""
+NOTE = """*The paper:* three are best on both data sets, five worst, two or three points below. *Here:* no number stands out:
+F1 moves up and down with M by as much as it does with the seed, and one prototype is as good as any. One seed; M = 3 in
+float32, the others in bfloat16."""
 
 
 def cell_name(number: int, data: str) -> str:
