@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mproto.analysis.curves import Curve
 
 WIDTH, HEIGHT = 640, 220
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 10, 26
+LEFT, RIGHT, TOP, BOTTOM = 56, 20, 10, 26
 DASHES = ("", "7 4", "2 3", "10 3 2 3", "4 2", "1 2")
 SHAPES = (
     "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z",  # circle
