@@ -5,7 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 PAGE = Path(__file__).parent / "RESULTS.md"
-ORDER = ("Main table", "Own labels", "Annotation quality", "Ablation", "Number of prototypes", "Dictionary coverage")
+ORDER = (
+    "Main table",
+    "Own labels",
+    "Annotation quality",
+    "Ablation",
+    "Number of prototypes",
+    "Dictionary coverage",
+    "Words and prototypes",
+    "Denoised transport over training",
+    "The label leak of the published code",
+)
 TITLE = """# Results
 
 `python -m experiments list` names the command that writes each section; [LOG.md](LOG.md) has how it came about.
