@@ -28,7 +28,8 @@ p { margin: .25rem 0; color: var(--soft) } ol { padding-left: 1.5rem } li { marg
 .scroll { overflow-x: auto } table { border-collapse: collapse; width: 100%; font-size: .92rem }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top }
 th { color: var(--soft); font-weight: 600; overflow-wrap: normal }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums } td.n { white-space: nowrap }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
+td.n { white-space: nowrap } td:not(.n) { min-width: 7rem }
 small, .why { color: var(--soft); font-size: .88rem } .term { font-weight: 600 }
 mark { background: none; color: inherit; font-weight: 700; border-bottom: .18em solid var(--line) }
 .t0 { border-color: var(--t0) } .t1 { border-color: var(--t1); border-bottom-style: double }
