@@ -40,8 +40,7 @@ SETTINGS = (
     "mproto.only_correct=true",
     PRECISION,
 )
-NOTE = """*The paper* does not mention it. *Here:* it is worth nothing that could be told from noise, as in an earlier
-throw-away implementation (56.1 with it, 56.3 without)."""
+NOTE = """*The paper* does not mention it. *Here:* it is worth nothing that could be told from noise."""
 
 
 def cell_name(*, leak: bool) -> str:

@@ -52,17 +52,21 @@ def cells() -> list[str]:
 
 
 def cell(variant: str, data: str) -> Cell:
-    def run() -> Cell:
-        method = "tagger" if variant == "supervised" else "mproto"
-        config = load_config(settings=[*systems.budget(data, SEED), *VARIANTS[variant][1]], method=method)
-        corpus = documents(data, "train")
-        distant, labelled = ([], corpus) if variant == "supervised" else (corpus, [])
-        found = train_in_folder(
-            f"recipe {variant} {data}", distant, None, documents(data, "dev"), config, labelled=labelled
-        )
-        return {"dev" if key == "test" else key: value for key, value in found.items()}
+    supervised, settings = variant == "supervised", VARIANTS[variant][1]
+    return once(
+        cell_name(variant, data),
+        lambda: on_development(f"recipe {variant} {data}", data, settings, supervised=supervised),
+    )
 
-    return once(cell_name(variant, data), run)
+
+def on_development(name: str, data: str, settings: list[str], *, supervised: bool) -> Cell:
+    """Train MProto with some settings, or the tagger with human labels, and score it on development data, as `dev`."""
+    method = "tagger" if supervised else "mproto"
+    config = load_config(settings=[*systems.budget(data, SEED), *settings], method=method)
+    corpus = documents(data, "train")
+    distant, labelled = ([], corpus) if supervised else (corpus, [])
+    found = train_in_folder(name, distant, None, documents(data, "dev"), config, labelled=labelled)
+    return {"dev" if key == "test" else key: value for key, value in found.items()}
 
 
 def render() -> str:

@@ -8,16 +8,16 @@ test score is looked at. Needs MPROTO_DATA.
 
 from __future__ import annotations
 
-from experiments import systems
+from experiments import recipe, systems
 from experiments.arguments import arguments
-from experiments.cells import Cell, documents, load, once, train_in_folder
+from experiments.cells import Cell, load, once
 from experiments.page import write_section
-from mproto.config import load_config
 
 ABOUT, MINUTES = "how long and how fast to train, on development data", 8
 DATA = ("bc5cdr-1.0", "bc5cdr-0.2", "conll03-kb", "conll03-1.0")
 METHODS = {"mproto": "MProto", "supervised": "plain tagger, human labels"}
-SEED = 1
+AS_USUAL = {"mproto": "whole", "supervised": "supervised"}
+"""The rows of `recipe` that are this, too."""
 PACES: dict[str, tuple[str, float, float]] = {  # times the epochs, learning rate
     "usual": ("as in the main table", 1, 1e-4),
     "twice": ("twice the steps", 2, 1e-4),
@@ -29,6 +29,8 @@ NOTE = """Strict F1 on **development** (precision / recall), seed 1, and the sha
 
 
 def cell_name(method: str, pace: str, data: str) -> str:
+    if pace == "usual":
+        return recipe.cell_name(AS_USUAL[method], data)
     data = f"{systems.corpus_of(data)}-1.0" if method == "supervised" else data
     return f"steps/{method}-{pace}-{data}"
 
@@ -38,17 +40,15 @@ def cells() -> list[str]:
 
 
 def cell(method: str, pace: str, data: str) -> Cell:
-    def run() -> Cell:
-        _, times, rate = PACES[pace]
-        epochs = times * systems.EPOCHS[systems.corpus_of(data)]
-        settings = [*systems.budget(data, SEED), f"training.epochs={epochs}", f"training.learning_rate={rate}"]
-        config = load_config(settings=settings, method="tagger" if method == "supervised" else "mproto")
-        corpus, dev = documents(data, "train"), documents(data, "dev")
-        distant, labelled = ([], corpus) if method == "supervised" else (corpus, [])
-        found = train_in_folder(f"steps {method} {pace} {data}", distant, None, dev, config, labelled=labelled)
-        return {"dev" if key == "test" else key: value for key, value in found.items()}
-
-    return once(cell_name(method, pace, data), run)
+    if pace == "usual":
+        return recipe.cell(AS_USUAL[method], data)
+    _, times, rate = PACES[pace]
+    epochs = times * systems.EPOCHS[systems.corpus_of(data)]
+    settings = [f"training.epochs={epochs}", f"training.learning_rate={rate}"]
+    name, supervised = f"steps {method} {pace} {data}", method == "supervised"
+    return once(
+        cell_name(method, pace, data), lambda: recipe.on_development(name, data, settings, supervised=supervised)
+    )
 
 
 def render() -> str:
