@@ -2,7 +2,7 @@
 
     python -m experiments.ablation [--data bc5cdr-1.0] [--render]
 
-The default's cells are those of the main table, one prototype's those of the table of M. Needs MPROTO_DATA.
+The first two rows' cells are those of the table of M. Needs MPROTO_DATA.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from mproto.config import load_config
 ABOUT, MINUTES = "ablation", 10
 DATA = ("bc5cdr-1.0", "conll03-1.0")
 SETTINGS = {"compactness": "mproto.compactness=0", "denoising": "mproto.denoise=false"}
+NUMBERS = {"nothing": 3, "prototypes": 1}
 TITLES = {
     "nothing": "default",
     "prototypes": "without several prototypes",
@@ -36,9 +37,9 @@ the first in bfloat16."""
 
 
 def cell_name(without: str, data: str) -> str:
-    if without == "nothing":
-        return systems.cell_name("mproto", data, 0)
-    return number_of_prototypes.cell_name(1, data) if without == "prototypes" else f"ablation/{data}-{without}"
+    if without in NUMBERS:
+        return number_of_prototypes.cell_name(NUMBERS[without], data)
+    return f"ablation/{data}-{without}"
 
 
 def cells() -> list[str]:
@@ -46,10 +47,8 @@ def cells() -> list[str]:
 
 
 def cell(without: str, data: str) -> Cell:
-    if without == "nothing":
-        return systems.cell("mproto", data, 0)
-    if without == "prototypes":
-        return number_of_prototypes.cell(1, data)
+    if without in NUMBERS:
+        return number_of_prototypes.cell(NUMBERS[without], data)
     config = load_config(settings=[*systems.budget(data, 0), SETTINGS[without]])
     train, test = documents(data, "train"), documents(data, "test")
     return once(

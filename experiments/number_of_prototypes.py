@@ -2,7 +2,7 @@
 
     python -m experiments.number_of_prototypes [--numbers 1 3] [--data bc5cdr-1.0] [--render]
 
-M = 3 is the default, whose cells are those of the main table. Models of M = 1 and 3 are drawn too (`features.py`).
+Models of M = 1 and 3 are drawn too (`features.py`).
 Needs MPROTO_DATA.
 """
 
@@ -31,7 +31,7 @@ float32, the others in bfloat16."""
 
 
 def cell_name(number: int, data: str) -> str:
-    return systems.cell_name("mproto", data, 0) if number == 3 else f"number_of_prototypes/{data}-{number}"
+    return f"number_of_prototypes/{data}-{number}"
 
 
 def cells() -> list[str]:
@@ -39,13 +39,12 @@ def cells() -> list[str]:
 
 
 def cell(number: int, data: str) -> Cell:
-    if number == 3:
-        return systems.cell("mproto", data, 0)
-
     def run() -> Cell:
         config = load_config(settings=[*systems.budget(data, 0), f"mproto.prototypes={number}"])
         train, test = documents(data, "train"), documents(data, "test")
-        return train_in_folder(f"M={number} {data}", train, None, test, config, word_map(data) if number == 1 else None)
+        return train_in_folder(
+            f"M={number} {data}", train, None, test, config, word_map(data) if number in (1, 3) else None
+        )
 
     return once(cell_name(number, data), run)
 

@@ -103,12 +103,12 @@ class MProto:
             words are labelled: much where terms are names.
         price: what leaving out an O word costs, if learning an entity as O costs 1: for the estimate of β, and for kin.
         labelled_share: the least share of the losses that labelled words make up together, however few they are; 0 weighs
-            all words alike, as in the paper. `auto` for the share of entity words that is estimated together with β, and 0.2
-            before.
-        solver: of transport: `sinkhorn`, cut off after `iterations`, as in the paper; or `converged`. `threshold` leaves open
-            how many O words each entity prototype takes: the most doubtful are left out, as many as β says at least.
+            all words alike, as in the paper, and so does a step of sentences that people labelled.
+        solver: of denoised transport: `threshold` leaves open how many O words each entity prototype takes, and the most
+            doubtful are left out, as many as β says at least; `sinkhorn`, cut off after `iterations`, is the paper's; or
+            `converged`.
         epsilon: λʳ, the weight of the entropy.
-        iterations: of `sinkhorn`, and of `threshold` for the words of each class.
+        iterations: of `sinkhorn`; with `threshold` too, for the words of each class.
         temperature: τ, which similarities are divided by in the cross-entropy; the paper has none (1).
         learn_temperature: let training move it.
         merge: cross-entropy over classes, same-class prototypes merged; the paper's is over prototypes.
@@ -127,9 +127,9 @@ class MProto:
     beta: float | Literal["auto"] = number("auto", 0, 1)
     shared_doubt: float = number(0.75, 0, 1)
     kin: float | Literal["auto"] = number("auto", 0, 1)
-    price: float = number(1 / 3, 0.01, 1)
-    labelled_share: float | Literal["auto"] = number("auto", 0, 0.99)
-    solver: Literal["sinkhorn", "converged", "threshold"] = "sinkhorn"
+    price: float = number(0.15, 0.01, 1)
+    labelled_share: float = number(0.2, 0, 0.99)
+    solver: Literal["threshold", "sinkhorn", "converged"] = "threshold"
     epsilon: float = number(0.001, 1e-6)
     iterations: int = number(100, 1)
     temperature: float = number(0.05, 1e-3)

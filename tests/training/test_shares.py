@@ -19,7 +19,7 @@ from mproto.models.registry import get_method
 from mproto.training.data import Data
 from mproto.training.held_out import HeldOut
 from mproto.training.rehearsal import Rehearsal, choose_words
-from mproto.training.shares import SHARED, doubtful_share, log_odds, mixture_share, shares_of, type_shares
+from mproto.training.shares import SHARED, doubtful_from, log_odds, mixture_share, shares_of, type_shares
 from mproto.training.terms import HIDDEN_SHARE, hide_terms, term, without
 from runs import labelled, small_config
 
@@ -63,16 +63,77 @@ def test_how_many_words_a_sample_has_that_are_no_entities_for_sure_does_not_coun
     assert doubtful_share(mixed, scores(500, 3, 2), 20_000, share, 1 / 3) == pytest.approx(0.05, abs=0.01)
 
 
-def test_shares_of_types() -> None:
-    def log_probabilities(rows: list[list[float]], times: int) -> torch.Tensor:
-        return torch.tensor(rows).repeat(times, 1).log()
+def doubtful_share(mixed: torch.Tensor, positive: torch.Tensor, size: float, share: float, price: float) -> float:
+    return int((mixed >= doubtful_from(mixed, positive, size, share, price)).sum()) / size
 
-    o, a, b = [0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]
-    mixed = torch.cat([log_probabilities([o], 900), log_probabilities([a], 70), log_probabilities([b], 30)])
-    positive = torch.cat([log_probabilities([a], 60), log_probabilities([b], 60)])
-    types = type_shares(mixed, positive, torch.tensor([1] * 60 + [2] * 60), ("A", "B"), 0.1)
-    assert types == pytest.approx({"A": 0.07, "B": 0.03})
-    assert type_shares(mixed, positive[:60], torch.tensor([1] * 60), ("A", "B"), 0.1) == {"A": 0.1, "B": 0}
+
+def test_shares_of_types() -> None:
+    """Each type for itself: all that look like A are labelled but 7 %, all that look like B but 3 %."""
+    o, a, b = [-3.0, -3.1], [1.4, -2.2], [-2.2, 1.4]
+    odds = torch.tensor([*[o] * 900, *[a] * 70, *[b] * 30, *[a] * 60, *[b] * 60])
+    classes = torch.tensor([0] * 1000 + [1] * 60 + [2] * 60)
+    found = type_shares(odds, classes, 1000, 1 / 3)
+    assert found is not None
+    assert found[0].tolist() == pytest.approx([0.07, 0.03])
+    assert found[1] == pytest.approx(0.1)
+
+
+def test_a_word_that_may_be_of_two_types_is_left_out_once() -> None:
+    o, both = [-3.0, -3.1], [0.5, 0.5]
+    odds = torch.tensor([*[o] * 900, *[both] * 100, *[both] * 120])
+    found = type_shares(odds, torch.tensor([0] * 1000 + [1, 2] * 60), 1000, 0.05)
+    assert found is not None
+    assert found[0].tolist() == pytest.approx([0.1, 0.1])
+    assert found[1] == pytest.approx(0.1)
+
+
+def test_a_type_that_lacks_more_than_the_others_is_not_taken_for_one_that_does_not() -> None:
+    """Persons are all labelled, and what is not are organisations, which are harder to tell: taken together, most labelled
+    words would look surer than any of those without a label, and hardly any would seem to be missing."""
+    sure, unsure, other = scores(2000, 8, 0), scores(600, 2, 1), scores(17_400, -4, 2)
+    few = scores(100, 2, 3)
+    own = torch.cat([unsure, other, sure, few])
+    odds = torch.stack(
+        [torch.cat([unsure - 9, other - 1, sure, few - 9]), torch.cat([unsure, other, sure - 9, few])], 1
+    )
+    classes = torch.tensor([0] * 18_000 + [1] * 2000 + [2] * 100)
+    found = type_shares(odds, classes, 18_000, 1 / 3)
+    assert found is not None
+    assert found[0].tolist() == pytest.approx([0, 600 / 18_000], abs=0.01)
+    assert found[1] == pytest.approx(600 / 18_000, abs=0.01)
+    together = mixture_share(own[:18_000], own[18_000:], 18_000)
+    assert together < 0.01
+
+
+@pytest.mark.parametrize(
+    ("labelled", "expected"), [((60, 5), (5, 5 * 5 / 60)), ((15, 15), (5, 5)), ((5, 5), None), ((0, 60), (0, 5))]
+)
+def test_types_with_few_labels(labelled: tuple[int, int], expected: tuple[float, float] | None) -> None:
+    """They lack what the others do, and are estimated together where there are no others; in percent."""
+    o, a, b = [-3.0, -3.1], [1.4, -2.2], [-2.2, 1.4]
+    odds = torch.tensor([*[o] * 900, *[a] * 50, *[b] * 50, *[a] * labelled[0], *[b] * labelled[1]])
+    classes = torch.tensor([0] * 1000 + [1] * labelled[0] + [2] * labelled[1])
+    found = type_shares(odds, classes, 1000, 1 / 3)
+    assert (found is None) == (expected is None)
+    if found is not None and expected is not None:
+        assert (100 * found[0]).tolist() == pytest.approx(expected)
+        assert 100 * found[1] == pytest.approx(sum(expected))
+
+
+@given(st.integers(1, 4), st.integers(0, 10**6))
+def test_types_are_parts_of_all_words(types: int, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    odds = torch.randn(200, types, generator=generator)
+    classes = torch.randint(types + 1, (200,), generator=generator)
+    size = int((classes == 0).sum())
+    found = type_shares(odds, classes, size, 1 / 3) if size else None
+    assert found is None or bool((found[0] >= 0).all())
+    assert found is None or found[0].sum() <= 1 + 1e-6
+    assert found is None or 0 <= found[1] <= 1
+
+
+def test_without_a_word_that_has_no_label_nothing_is_known() -> None:
+    assert type_shares(torch.ones(60, 1), torch.ones(60, dtype=torch.long), 0, 1 / 3) is None
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.1, 0.1), (0.02, 0.02), (0.0, 0.0)])
@@ -102,16 +163,18 @@ def test_log_odds_are_shared_by_the_mentions_of_a_word(mentions: list[tuple[int,
     words, likely = [word for word, _ in mentions], [p for _, p in mentions]
     answers = torch.tensor([[1 - p, p / 4, 3 * p / 4] for p in likely], dtype=torch.float64).reshape(-1, 3).log()
     found = log_odds(answers, torch.tensor(words, dtype=torch.long))
-    own = [log(p / (1 - p)) for p in likely]
-    for place, word in enumerate(words):
-        others = [value for value, other in zip(own, words, strict=True) if other == word]
-        expected = (1 - SHARED) * own[place] + SHARED * sum(others) / len(others)
-        assert found[place].item() == pytest.approx(expected)
+    assert found.shape == (len(words), 2)
+    for column, part in enumerate((1 / 4, 3 / 4)):
+        own = [log(part * p / (1 - part * p)) for p in likely]
+        for place, word in enumerate(words):
+            others = [value for value, other in zip(own, words, strict=True) if other == word]
+            expected = (1 - SHARED) * own[place] + SHARED * sum(others) / len(others)
+            assert found[place, column].item() == pytest.approx(expected)
 
 
 def test_priors_are_shares_of_all_words() -> None:
     """1,000 words: 850 O, of which 2 % and 4 % are entities; 100 and 50 labelled."""
-    shares = shares_of(0.06, 0.05, {"A": 0.02, "B": 0.04}, [850, 100, 50])
+    shares = shares_of({"A": 0.02, "B": 0.04}, 0.05, [850, 100, 50])
     assert shares.priors == pytest.approx({"A": 0.117, "B": 0.084})
     assert shares.coverage == pytest.approx(150 / (150 + 51))
 
@@ -203,12 +266,7 @@ def test_a_rehearsal_keeps_words_aside_and_tells_the_model_what_it_found(
     assert set(logs) == {"share", "doubtful", "coverage", "share.Chemical", "share.Disease"}
     state = model.state_dict()
     assert state["beta"].item() == max(1 - logs["doubtful"], 0.5)
-    words = sum(len(tags) for tags in data.tags)
-    labelled_words = sum(tag > 0 for tags in data.tags for tag in tags)
-    prior = (labelled_words + logs["share"] * (words - labelled_words)) / words
-    assert state["labelled_share"].item() == pytest.approx(min(prior, 0.5))
-    told = {"beta", "labelled_share"}
-    assert all(torch.equal(before[name], value) for name, value in state.items() if name not in told)
+    assert all(torch.equal(before[name], value) for name, value in state.items() if name != "beta")
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=20), max_size=10), st.integers(0, 5))

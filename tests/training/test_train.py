@@ -148,7 +148,7 @@ def test_it_learns_what_it_is_shown() -> None:
 
 def test_denoising_begins_when_it_should() -> None:
     kept: list[float] = []
-    config = small_config("mproto.denoise_after=0.5")
+    config = small_config("mproto.denoise_after=0.5", "mproto.kin=0")  # kin are asked from the first step on
     train(labelled(FEW), config=config, on_progress=lambda progress: kept.append(progress.logs["kept"]))
     assert kept[:3] == [1.0] * 3
     assert min(kept[3:]) < 1.0

@@ -112,8 +112,6 @@ SHORTEST_REACH = 128
 """Sub-words: the least `Model.reach`, however short the training sentences are."""
 UNKNOWN_SHARE = 0.05
 """`Shares.entities` and `Shares.doubtful` where there is nothing to estimate them from."""
-UNKNOWN_PRIOR = 0.2
-"""The share of all words that are entities, as long as nothing is known of it."""
 
 
 class Model(nn.Module, ABC):

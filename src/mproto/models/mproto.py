@@ -16,7 +16,7 @@ from mproto.method.losses import class_cross_entropy, compactness, labelled_weig
 from mproto.method.memory import WordMemory
 from mproto.method.prototypes import OTHER, PrototypeBank
 from mproto.method.sequence import most_likely, transitions
-from mproto.models.base import UNKNOWN_PRIOR, UNKNOWN_SHARE, Decisions, Model, Prediction, Step
+from mproto.models.base import UNKNOWN_SHARE, Decisions, Model, Prediction, Step
 from mproto.models.meanings import meanings
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ SCORE_TEMPERATURE = 0.05
 
 LEAST_BETA = 0.5
 """The least that an estimate may make β."""
-MOST_LABELLED = 0.5
-"""The most that an estimate may make the share of labelled words."""
 
 
 class MProtoModel(Model):
@@ -57,9 +55,6 @@ class MProtoModel(Model):
         beta = 1 - UNKNOWN_SHARE if settings.beta == "auto" else settings.beta
         self.beta: Tensor
         self.register_buffer("beta", torch.tensor(beta, dtype=torch.float64))
-        share = UNKNOWN_PRIOR if settings.labelled_share == "auto" else settings.labelled_share
-        self.labelled_share: Tensor
-        self.register_buffer("labelled_share", torch.tensor(share, dtype=torch.float64))
         self.change: Tensor
         self.register_buffer("change", torch.zeros(len(self.tags), len(self.tags)))
         self.memory = WordMemory(len(self.bank.class_of))
@@ -83,10 +78,8 @@ class MProtoModel(Model):
         return self.settings.denoise_after if self.settings.denoise and self.settings.beta == "auto" else 0.0
 
     def learn_unlabelled(self, shares: Shares) -> None:
-        """Leave out what is doubtful, and let labelled words stand for all entity words."""
+        """Leave out what is doubtful."""
         self.beta.fill_(max(1 - shares.doubtful, LEAST_BETA))
-        if self.settings.labelled_share == "auto":
-            self.labelled_share.fill_(min(sum(shares.priors.values()), MOST_LABELLED))
 
     def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
         if self.settings.together:
@@ -156,7 +149,8 @@ class MProtoModel(Model):
         assignment = everywhere.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
         temperature = self.log_temperature.exp()
-        weights = labelled_weights(class_of[target], self.labelled_share.item(), self.group.sum)
+        least = 0.0 if bool(certain.all()) else settings.labelled_share  # people's labels stand for themselves alone
+        weights = labelled_weights(class_of[target], least, self.group.sum)
         if settings.merge:
             entropy = class_cross_entropy(kept, class_of[target], class_of, temperature, weights)
         else:

@@ -9,7 +9,7 @@ import torch
 from mproto.method.prototypes import OTHER
 from mproto.models.base import UNKNOWN_SHARE, inference
 from mproto.training.schedule import steps_within
-from mproto.training.shares import doubtful_share, log_odds, mixture_share, shares_of, type_shares
+from mproto.training.shares import log_odds, shares_of, type_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,6 @@ ONE_OF = 4
 """Of so many words, one is kept aside."""
 LOOKED_AT, MORE_LOOKED_AT = 2000, 1000
 """Windows that the estimate is made from, and further ones with a label of a word that was kept aside."""
-FEWEST = 20
-"""Labelled mentions that an estimate needs."""
 
 
 class Rehearsal:
@@ -52,29 +50,24 @@ class Rehearsal:
         """Estimate what is unlabelled, tell the model, and say it; with too few labels to go by, it is told a guess."""
         counts, by_people = self._count(model, certain=False), self._count(model, certain=True)
         if not self._share:
-            model.learn_unlabelled(shares_of(0.0, 0.0, dict.fromkeys(model.labels, 0.0), by_people))
+            model.learn_unlabelled(shares_of(dict.fromkeys(model.labels, 0.0), 0.0, by_people))
             return {}
         looked, size = self._look(model)
-        mixed, positive = looked.only(looked.classes == OTHER), looked.only(looked.classes != OTHER)
-        if len(positive.classes) < FEWEST or not len(mixed.classes):
+        found = type_shares(log_odds(looked.answers, looked.words), looked.classes, size, model.price)
+        if found is None:
             known = counts[1:] if any(counts[1:]) else by_people[1:]
             guess = {
                 label: UNKNOWN_SHARE * count / sum(known) for label, count in zip(model.labels, known, strict=True)
             }
-            model.learn_unlabelled(shares_of(UNKNOWN_SHARE, UNKNOWN_SHARE, guess, counts, by_people))
+            model.learn_unlabelled(shares_of(guess, UNKNOWN_SHARE, counts, by_people))
             return {}
-        odds = log_odds(looked.answers, looked.words)
-        odds_mixed, odds_positive = odds[looked.classes == OTHER], odds[looked.classes != OTHER]
-        entities = mixture_share(odds_mixed, odds_positive, size)
-        doubtful = doubtful_share(odds_mixed, odds_positive, size, entities, model.price)
-        types = type_shares(mixed.answers, positive.answers, positive.classes, model.labels, entities)
-        mine = torch.tensor([entities, doubtful, *types.values()], dtype=torch.float64) * (model.group.rank == 0)
-        entities, doubtful, *shared = model.group.sum(mine).tolist()  # the first one's: devices may round differently
-        types = dict(zip(types, shared, strict=True))
-        shares = shares_of(entities, doubtful, types, counts, by_people)
+        mine = torch.tensor([found[1], *found[0].tolist()], dtype=torch.float64) * (model.group.rank == 0)
+        doubtful, *by_type = model.group.sum(mine).tolist()  # the first one's: devices may round differently
+        types = dict(zip(model.labels, by_type, strict=True))
+        shares = shares_of(types, doubtful, counts, by_people)
         model.learn_unlabelled(shares)
-        found = {"share": entities, "doubtful": doubtful, "coverage": shares.coverage}
-        return found | {f"share.{label}": share for label, share in types.items()}
+        told = {"share": shares.entities, "doubtful": shares.doubtful, "coverage": shares.coverage}
+        return told | {f"share.{label}": share for label, share in types.items()}
 
     def _count(self, model: Model, *, certain: bool) -> list[int]:
         """The words of each class, O first, as people labelled them (`certain`), or the dictionary."""

@@ -6,11 +6,14 @@ where, at some threshold, it takes a share q⁺ of the labelled mentions for ent
 entities among the others for entities, and the share q of all the others that it takes for entities cannot be smaller than
 π · q⁺. Hence π ≤ q / q⁺ at every threshold. The least such bound that the numbers of words allow to trust is the estimate:
 best bin estimation (Garg et al., *Mixture Proportion Estimation and PU Learning: A Modern Approach*, 2021).
+
+Each type is estimated for itself: a list of persons may have nearly all of them, where that of organisations lacks most, and
+then labelled words of both together are not like those without a label.
 """
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import TYPE_CHECKING
 
 import torch
@@ -26,18 +29,24 @@ CONFIDENCE, MARGIN = 0.1, 0.01
 """δ and γ of the paper on best bin estimation."""
 SHARED = 0.75
 """How much all mentions of a word say about each."""
+FEWEST = 20
+"""Labelled mentions that an estimate needs."""
 
 
 def log_odds(answers: Tensor, words: Tensor) -> Tensor:
-    """How likely each mention (N,) is an entity's, as logarithms of odds, mixed with the mean over all mentions of its word.
+    """How likely each mention is an entity's of each type, (N, K − 1), as logarithms of odds.
+
+    They are mixed with their mean over all mentions of the word.
 
     Args:
         answers: (N, K) log-probabilities of the classes, O first.
         words: (N,) long, a number for each word, the same for the same word.
     """
-    odds = torch.logsumexp(answers[:, 1:], 1) - answers[:, 0]
-    sums = odds.new_zeros(int(words.max()) + 1 if len(words) else 0)
-    means = sums.index_add(0, words, odds) / torch.bincount(words, minlength=len(sums)).clamp_min(1)
+    others = ~torch.eye(answers.shape[1], dtype=torch.bool, device=answers.device)
+    rest = torch.stack([torch.logsumexp(answers[:, others[i]], 1) for i in range(1, answers.shape[1])], 1)
+    odds = answers[:, 1:] - rest
+    sums = odds.new_zeros(int(words.max()) + 1 if len(words) else 0, odds.shape[1])
+    means = sums.index_add(0, words, odds) / torch.bincount(words, minlength=len(sums)).clamp_min(1).unsqueeze(-1)
     return (1 - SHARED) * odds + SHARED * means[words]
 
 
@@ -50,15 +59,15 @@ def mixture_share(mixed: Tensor, positive: Tensor, size: float) -> float:
         size: how many values the mixture should have. A sample of words has more or fewer mentions than its share, as
             `the` is one of them or not; none of those is taken for an entity.
     """
-    above_mixed, above_positive = _above(mixed, positive, size)
+    _, above_mixed, above_positive = _above(mixed, positive, size)
     doubt = sqrt(log(4 / CONFIDENCE) / 2) * (len(mixed) ** -0.5 + len(positive) ** -0.5)
     bound = (above_mixed + (1 + MARGIN) * doubt) / above_positive
     best = bound.argmin()
     return min(1.0, (above_mixed[best] / above_positive[best]).item())
 
 
-def doubtful_share(mixed: Tensor, positive: Tensor, size: float, share: float, price: float) -> float:
-    """The share of a mixture above the threshold from which on leaving values out pays.
+def doubtful_from(mixed: Tensor, positive: Tensor, size: float, share: float, price: float) -> float:
+    """The threshold from which on leaving out values of a mixture pays; infinite, where it never does.
 
     Of the values above a threshold t, positive ones are share · P(positive > t). Where as many of them as possible are to be
     found, at a price for each value, t is where share · P(positive > t) − price · P(mixed > t) is highest.
@@ -71,56 +80,67 @@ def doubtful_share(mixed: Tensor, positive: Tensor, size: float, share: float, p
         price: of leaving out a value, if not leaving out a positive one costs 1. There are many O words, much alike, and few
             entities.
     """
-    above_mixed, above_positive = _above(mixed, positive, size)
+    thresholds, above_mixed, above_positive = _above(mixed, positive, size)
     gain = share * above_positive - price * above_mixed
     best = gain.argmax()
-    return min(1.0, above_mixed[best].item()) if gain[best] > 0 else 0.0
+    return thresholds[best].item() if gain[best] > 0 else inf
 
 
-def _above(mixed: Tensor, positive: Tensor, size: float) -> tuple[Tensor, Tensor]:
-    """The shares of a mixture and of positive values at or above every positive value, from the lowest to the highest."""
+def _above(mixed: Tensor, positive: Tensor, size: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Every positive value, the lowest first, and the shares of a mixture and of positive values at or above it."""
     thresholds = torch.unique(positive)
     mixed_below, positive_below = (torch.searchsorted(values.sort().values, thresholds) for values in (mixed, positive))
-    return (len(mixed) - mixed_below) / size, 1 - positive_below / len(positive)
+    return thresholds, (len(mixed) - mixed_below) / size, 1 - positive_below / len(positive)
 
 
-def type_shares(
-    mixed: Tensor, positive: Tensor, classes: Tensor, labels: tuple[str, ...], entities: float
-) -> dict[str, float]:
-    """The share of the words without a label that are entities of each type; from what a model says of words.
+def type_shares(odds: Tensor, classes: Tensor, size: float, price: float) -> tuple[Tensor, float] | None:
+    """The shares of the words without a label that are entities of each type, (K − 1,), and that are to be left out.
+
+    A word is to be left out that is, for any type, above the threshold from which on that pays. Types of which few labelled
+    mentions were kept aside are estimated together; if they are still few, they are taken to lack as much as the others.
+    Where there are no others either, nothing is known.
 
     Args:
-        mixed: (n, K) log-probabilities of the classes, O first, for words without a label.
-        positive: (m, K) the same for labelled ones.
-        classes: (m,) their classes.
-        labels: the K − 1 types.
-        entities: what the shares add up to.
+        odds: (N, K − 1) of the words that were kept aside.
+        classes: (N,) long, what they are labelled with; 0 for no label.
+        size: how many of them should have no label.
+        price: of leaving out a word, as for `doubtful_from`.
     """
-    types = {
-        label: mixture_share(mixed[:, i], positive[classes == i, i], len(mixed)) if bool((classes == i).any()) else 0.0
-        for i, label in enumerate(labels, 1)
-    }
-    total = sum(types.values())  # each is a bound that words of the other types may raise
-    return {label: entities * share / total if total else 0.0 for label, share in types.items()}
+    unlabelled = classes == 0
+    counts = torch.bincount(classes, minlength=odds.shape[1] + 1)[1:].double()
+    few = (counts > 0) & (counts < FEWEST)
+    shares = torch.zeros(odds.shape[1], dtype=torch.float64)
+    known, doubtful = torch.zeros_like(few), torch.zeros_like(classes[unlabelled], dtype=torch.bool)
+    for group in (*torch.eye(len(counts), dtype=torch.bool)[~few], few):
+        labelled = counts[group].sum().item()
+        if labelled < FEWEST or not len(doubtful):
+            continue
+        own = odds[:, group].amax(1)
+        mixed, positive = own[unlabelled], own[~unlabelled & group[classes - 1]]
+        share = mixture_share(mixed, positive, size)
+        shares[group] = share * counts[group] / labelled
+        doubtful |= mixed >= doubtful_from(mixed, positive, size, share, price)
+        known |= group
+    if not bool(known.any()):
+        return None
+    shares[~known] = shares[known].sum() * counts[~known] / counts[known].sum()
+    all_to_known = (counts.sum() / counts[known].sum()).item()
+    left_out = min(1.0, int(doubtful.sum()) / size * all_to_known)
+    return shares / shares.sum().clamp_min(1), left_out  # each is a bound, and together they may be more than all words
 
 
 def shares_of(
-    entities: float,
-    doubtful: float,
-    types: Mapping[str, float],
-    counts: Sequence[int],
-    by_people: Sequence[int] = (),
+    types: Mapping[str, float], doubtful: float, counts: Sequence[int], by_people: Sequence[int] = ()
 ) -> Shares:
     """The shares of the words without a label, and those of all words.
 
     Args:
-        entities: of the words without a label, those that are entities.
-        doubtful: those that can be told to be.
-        types: those of each type.
+        types: of the words without a label, those that are entities of each type.
+        doubtful: those that can be told to be entities.
         counts: the number of words of each label that the dictionary gives, O first.
         by_people: the same in documents that people labelled; all that is known of types that the dictionary lacks.
     """
-    words, labelled = sum(counts), sum(counts[1:])
+    words, labelled, entities = sum(counts), sum(counts[1:]), sum(types.values())
     priors = {}
     for number, label in enumerate(types, 1):
         if counts[number] or not sum(by_people):
