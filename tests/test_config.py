@@ -47,7 +47,7 @@ def test_the_paper_preset_is_the_papers() -> None:
         ("training.batch_size=1.5", "training.batch_size is 1.5, and must be a whole number"),
         ("training.batch_size=true", "must be a whole number"),
         ("mproto.merge=1", "must be true or false"),
-        ("mproto.solver=newton", "must be one of sinkhorn, converged"),
+        ("mproto.solver=newton", "must be one of threshold, sinkhorn, converged"),
         ("mproto=1", "mproto is a section"),
         ("mproto.beta", "has no value"),
         ("encoder=3", "must be a word"),

@@ -147,23 +147,23 @@ class TestPrototypes:
                 assert shown[0] == pytest.approx(own.max().item(), abs=1e-5)
 
     def test_transport_is_that_of_a_training_step(self) -> None:
-        model, words = prototype_model(small_model().model), read_words()
+        model, words = copy.copy(prototype_model(small_model().model)), read_words()
         assert model is not None
+        model.settings = replace(model.settings, solver="sinkhorn")
         found = flow(model, words)
         other = words.labels == 0
         assert found.by_people
         assert found.counts.sum() == other.sum() <= AT_ONCE
         similarity = model.bank.similarity(words.features)[other]
         expected = assign(similarity, words.labels[other], model.bank.class_of, model.transport, beta=model.beta.item())
-        assert model.settings.solver == "sinkhorn"
         kept = int(expected.keep.sum())
         assert found.counts[:, 0].sum().item() == pytest.approx(kept, abs=2)  # the order of words rounds differently
         assert found.counts.sum(1).tolist() == torch.bincount(words.gold[other], minlength=3).tolist()
 
     def test_a_threshold_keeps_the_least_doubtful(self) -> None:
-        model, words = copy.copy(prototype_model(small_model().model)), read_words()
+        model, words = prototype_model(small_model().model), read_words()
         assert model is not None
-        model.settings = replace(model.settings, solver="threshold")
+        assert model.settings.solver == "threshold"
         found = flow(model, words)
         other = words.labels == 0
         doubt = entity_probability(model.bank.similarity(words.features)[other], model.bank.class_of, 0.05)
