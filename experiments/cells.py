@@ -36,6 +36,8 @@ BEFORE = (
     "shapes=false",
     "attention_dropout=0.1",
     "mproto.denoise_after=0.33",
+    "mproto.solver=sinkhorn",
+    "mproto.price=0.3333",
 )
 """The defaults of the first experiments, where they have changed since."""
 Cell = dict[str, Any]

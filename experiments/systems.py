@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.cells import DICTIONARIES, PRECISION, Cell, documents, load, once, train_in_folder
-from experiments.maps import word_map
 from mproto import Gazetteer, annotate, score
 from mproto.config import load_config
 from mproto.gazetteer import MatchOptions
@@ -86,11 +85,10 @@ def _run(method: str, data: str, seed: int) -> Cell:
     if method == "supervised":
         train = [document.with_spans(document.gold or (), None) for document in train]
     dev = documents(data, "dev")[::4] if method == "early-stopping" else None
-    look = word_map(data) if method == "mproto" and seed == 0 else None
     config = config_of(method, data, seed)
     test = documents(data, "test")
     beside = None if not exists("dictionary", data) else lambda model: _with_terms(model, data)
-    return train_in_folder(f"{method} {data} {seed}", train, dev, test, config, look, beside=beside)
+    return train_in_folder(f"{method} {data} {seed}", train, dev, test, config, beside=beside)
 
 
 def _with_terms(model: Recognizer, data: str) -> Recognizer:
