@@ -84,6 +84,12 @@ mproto evaluate this-folder test.jsonl
 `pip install 'mproto-ner[train]'` installs what this needs.""".splitlines()
 
 
+def with_scores(card: Mapping[str, Any], corpus: str, values: Mapping[str, float]) -> dict[str, Any]:
+    """A card that also says how good a model is on a corpus; what it said of this corpus before is replaced."""
+    others = [one for one in card[SCORES] if one.get("corpus") != corpus] if _scores(card) else []
+    return {**card, SCORES: [*others, {"corpus": corpus, **{measure: values[measure] for measure in MEASURES}}]}
+
+
 def _front_matter(title: str, card: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[str]:
     yield from ("---", "library_name: mproto", "pipeline_tag: token-classification", "tags:")
     yield from (f"- {tag}" for tag in (*TAGS, *(DISTANT_TAGS if GAZETTEER in card else ())))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from mproto.card import NAMES, model_card
+from mproto.card import NAMES, model_card, with_scores
 from mproto.config import Config
 from mproto.encoding.plan import longest_first
 from mproto.encoding.shapes import keeps_case
@@ -17,13 +17,24 @@ from mproto.errors import InputError, MissingExtraError
 from mproto.gazetteer.options import MatchOptions
 from mproto.hub import find_model, push_to_hub
 from mproto.inference.entities import Entity, read_entities
-from mproto.inference.folder import AGAIN, BEST, WEIGHTS, check_files, model_folder, read_description, write_description
+from mproto.inference.folder import (
+    AGAIN,
+    BEST,
+    CONFIG,
+    WEIGHTS,
+    as_json,
+    check_files,
+    model_folder,
+    read_description,
+    write_description,
+)
 from mproto.inference.mentions import Mentions
 from mproto.inference.provenance import provenance_of
 from mproto.inference.styles import get_style, word_numbers
 from mproto.inference.terms import Terms
 from mproto.inference.texts import as_documents, blocks, check_length, is_one
 from mproto.inference.thresholds import thresholds
+from mproto.outputs import Outputs
 from mproto.version import __version__
 
 if TYPE_CHECKING:
@@ -37,6 +48,7 @@ if TYPE_CHECKING:
     from mproto.inference.thresholds import Threshold
     from mproto.models.base import Model
     from mproto.text.document import Document
+    from mproto.text.scoring import Counts
 
 __all__ = ["BEST", "Entity", "Recognizer"]
 
@@ -265,13 +277,36 @@ class Recognizer:
         return model_card(
             self.tagger.labels,
             self.config.method,
-            self.model.encoder.name,
+            self.tagger.encoder_name,
             self.card,
             __version__,
             self.config.as_dict(),
-            scheme=self.model.scheme,
-            keeps_case=keeps_case(self.model.tokens),
+            scheme="bio" if any(tag.startswith("B-") for tag in self.tagger.tags) else "io",
+            keeps_case=keeps_case(self.tagger.tokens),
         )
+
+    def record_scores(self, folder: Path | str, corpus: str, scores: Counts) -> None:
+        """Write into the card of the model in a folder how good it is on a corpus, in the place of what was said of it.
+
+        Args:
+            folder: that it was read from, or of the training run.
+            corpus: what to call it.
+            scores: as `score(…).overall` has them, of the model without terms beside it.
+
+        Raises:
+            InputError: the folder holds no model, or another one.
+            MprotoError: it cannot be written.
+        """
+        folder = model_folder(Path(folder))
+        with Outputs(force=True) as outputs:
+            outputs.hold(folder)
+            description = read_description(folder)
+            if self.fingerprint and _fingerprint(description) != self.fingerprint:
+                raise InputError("holds another model than the one that was scored", path=folder, hint="score it again")
+            card = with_scores(description.get("card") or {}, corpus, scores.as_dict())
+            self.card = dict(card)
+            outputs.open(folder / CONFIG).write(as_json({**description, "card": card}))
+            outputs.open(folder / "README.md").write(self.model_card().encode())
 
     def push_to_hub(
         self,
@@ -308,8 +343,12 @@ class Recognizer:
         check_files(folder, description)
         tagger = _load_tagger(folder, description, config)
         recognizer = cls(tagger, config, description.get("card"), Mentions.load(folder))
-        recognizer.fingerprint = repr(sorted(description.get("files", {}).items()))
+        recognizer.fingerprint = _fingerprint(description)
         return recognizer
+
+
+def _fingerprint(description: dict[str, Any]) -> str:
+    return repr(sorted(description.get("files", {}).items()))
 
 
 def _load_tagger(folder: Path, description: dict[str, Any], config: Config) -> Tagger:

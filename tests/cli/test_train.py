@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,24 @@ def test_matching_is_up_to_the_caller(
     assert json.loads(capsys.readouterr().out)["labels"].keys() == {"Disease"}
 
 
+def test_scores_go_into_the_card(run: Path, labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copied = shutil.copytree(run, tmp_path / "run")
+    before = {path.name: path.read_bytes() for path in (copied / "best").iterdir() if path.is_file()}
+    for name in ("letters of 2024", "trial: all", "letters of 2024"):  # the last one replaces the first
+        assert call("evaluate", copied, labelled, "--bootstrap", 0, "--json", "--record", name) == 0
+        shown = json.loads(capsys.readouterr().out)["overall"]
+    card = (copied / "best" / "README.md").read_text()
+    for name in ("letters of 2024", "trial: all"):
+        values = " | ".join(f"{100 * shown[measure]:.2f}" for measure in ("precision", "recall", "f1"))
+        assert card.count(f"| {name} | {values} |") == 1
+    changed = {name for name, data in before.items() if (copied / "best" / name).read_bytes() != data}
+    assert changed == {"README.md", "config.json"}
+    again = Recognizer.from_pretrained(copied)
+    names = [one["corpus"] for one in again.card["scores"]]
+    assert names == ["the development data", "trial: all", "letters of 2024"]
+    assert again.model_card() == card
+
+
 def test_prediction(run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("predict", run, corpus, "--output", tmp_path / "out.jsonl", "--json") == 0
     shown = json.loads(capsys.readouterr().out)
@@ -176,6 +195,9 @@ def test_the_ending_names_the_format(run: Path, tmp_path: Path) -> None:
         (["train", "--train", TEST, "--output", "r", "--case", "sensitive"], "but not which terms"),
         (["predict", ".", TEST, "--output", "o", "--names", "PER"], "but not which terms"),
         (["evaluate", ".", TEST, "--gazetteer", TERMS, "--case", "sensitive"], "without --combine"),
+        (["evaluate", ".", TEST, "--record", " "], "--record has no name"),
+        (["evaluate", "some/where", TEST, "--record", "x"], "some/where is none here"),
+        (["evaluate", ".", TEST, "--record", "x", "--gazetteer", TERMS, "--combine", "union"], "for the model alone"),
     ],
 )
 def test_wrong_calls(

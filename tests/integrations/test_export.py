@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from encoders import embedded, write_roberta
 from mproto import Document, Recognizer, demo, train
+from mproto.card import with_scores
 from mproto.cli import main
 from mproto.errors import InputError, MprotoError
 from mproto.inference.onnx import FILE
@@ -27,6 +28,7 @@ from mproto.integrations.onnx_decision import choice, decision
 from mproto.integrations.parity import Parity, compare
 from mproto.method.sequence import most_likely
 from mproto.models.tagger import TaggerModel
+from mproto.text.scoring import Counts
 from runs import labelled, small_config, small_model
 
 TEXTS = [document.text for document in demo.documents("test")[:10]]
@@ -77,6 +79,9 @@ def test_an_exported_model_says_the_same(method: str, tmp_path: Path) -> None:
     assert [e["provenance"]["like"] for e in one] == [e["provenance"]["like"] for e in other]
     assert exported.labels == original.labels
     assert (tmp_path / "out" / "README.md").read_text() == original.model_card()
+    exported.record_scores(tmp_path / "out", "ours", Counts(1, 2, 4))
+    original.card = with_scores(original.card, "ours", Counts(1, 2, 4).as_dict())
+    assert (tmp_path / "out" / "README.md").read_text() == original.model_card()
     with pytest.raises(InputError, match="only finds entities"):
         _ = exported.model
     with pytest.raises(InputError, match="runs on the CPU"):
@@ -102,8 +107,11 @@ def test_the_embedded_encoder_in_eight_bits(tmp_path: Path, capsys: pytest.Captu
 def test_eight_bits(tmp_path: Path) -> None:
     """Rounding moves scores, a little. A model that has learnt next to nothing may not pass the check for all that."""
     original = Recognizer.from_pretrained(tiny("mproto"))
+    original.card = with_scores(original.card, "ours", Counts(1, 2, 4).as_dict())
     export_onnx(original, tmp_path, int8=True)
     rounded = Recognizer.from_pretrained(tmp_path)
+    assert "scores" in original.card
+    assert "scores" not in rounded.card  # they are not the rounded one's
     (_, one), *_ = original.tagged([Document(TEXTS[0])])
     (_, other), *_ = rounded.tagged([Document(TEXTS[0])])
     assert one.scores != other.scores

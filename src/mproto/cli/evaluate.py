@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SUMMARY = "precision, recall and F1 of a model on labelled documents"
 DESCRIPTION = """Tag labelled documents with a model and compare: strict, micro and per label, boundaries only (Loc.) and
 labels where the boundaries match (Cls.), with 95 % bootstrap intervals. With --gazetteer, also for terms that are in it and
-for terms that are not; with --combine, of model and terms together."""
+for terms that are not; with --combine, of model and terms together. With --record, the model card says so from then on."""
 EXAMPLE = "mproto evaluate my-run test.jsonl --gazetteer terms/"
 
 
@@ -39,6 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples; 0 for no intervals")
     parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences at once")
     parser.add_argument("--seed", type=int, default=0, help="of the resampling")
+    parser.add_argument(
+        "--record",
+        metavar="NAME",
+        help="write the scores into the card of the model, as those on a corpus of this name",
+    )
     add_device(parser)
     add_reading(parser)
 
@@ -53,6 +58,8 @@ def run(parsed: argparse.Namespace) -> None:
     way, matching = combination(parsed), match_options(parsed)
     if way == "off" and matching != MatchOptions():
         raise InputError("terms are not matched in this text without --combine", hint="say --combine prefer-gazetteer")
+    if parsed.record is not None:
+        _check_record(parsed, way)
     gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
     from mproto.jobs import evaluate_file
     from mproto.recognizer import Recognizer
@@ -71,4 +78,21 @@ def run(parsed: argparse.Namespace) -> None:
             bootstrap=parsed.bootstrap,
             seed=parsed.seed,
         )
+    if parsed.record is not None:
+        recognizer.record_scores(parsed.model, parsed.record, scores.overall)
     show_scores(scores, notes, as_json=parsed.json)
+
+
+def _check_record(parsed: argparse.Namespace, way: str) -> None:
+    """See to it, before any work, that scores can be recorded."""
+    if not parsed.record.strip():
+        raise InputError("--record has no name", hint='name the corpus, such as --record "letters of 2024"')
+    if way != "off":
+        raise InputError(
+            "--record is for the model alone, and --combine puts terms beside it", hint="leave out one of them"
+        )
+    if not Path(parsed.model).is_dir():
+        raise InputError(
+            f"--record writes into the folder of a model, and {parsed.model} is none here",
+            hint="fetch it with Recognizer.from_pretrained and save_pretrained, and name that folder",
+        )

@@ -44,7 +44,12 @@ def read_description(folder: Path) -> dict[str, Any]:
 def write_description(folder: Path, description: dict[str, Any], checked: tuple[str, ...]) -> None:
     """Write `config.json`, with the fingerprints of these files."""
     whole = {**description, "files": {name: fingerprint(folder / name) for name in checked}}
-    (folder / CONFIG).write_text(json.dumps(whole, ensure_ascii=False, indent=2) + "\n", "utf-8")
+    (folder / CONFIG).write_bytes(as_json(whole))
+
+
+def as_json(description: dict[str, Any]) -> bytes:
+    """A description as `config.json` holds it."""
+    return (json.dumps(description, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def check_files(folder: Path, description: dict[str, Any]) -> None:

@@ -53,6 +53,7 @@ class OnnxTagger:
         self.labels: tuple[str, ...] = tuple(description["labels"])
         self.tags: tuple[str, ...] = tuple(description["tags"])
         self.prototype_names: tuple[str, ...] = tuple(description["prototype_names"])
+        self.encoder_name: str = description["encoder"]["name"]
         self.window: int = description["tokens"]["window"]
         self.tokens = _load_tokens(folder, description)
         self._session = _load_session(folder / FILE)

@@ -45,6 +45,10 @@ class Tagger(Protocol):
         """What each prototype is called, where there are any."""
 
     @property
+    def encoder_name(self) -> str:
+        """The encoder that it was made from."""
+
+    @property
     def tokens(self) -> Tokens:
         """From words to sub-words."""
 

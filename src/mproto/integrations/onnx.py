@@ -6,9 +6,11 @@ import logging
 import tempfile
 import warnings
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mproto.card import SCORES
 from mproto.errors import MissingExtraError
 from mproto.inference.onnx import FILE, GRAPH, TOKENIZER
 from mproto.version import __version__
@@ -49,6 +51,9 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
         OSError: it cannot be written.
     """
     model = recognizer.model
+    if int8:  # scores of the model are not those of its rounded form
+        recognizer = copy(recognizer)
+        recognizer.card = {key: value for key, value in recognizer.card.items() if key != SCORES}
     network = network_of(model)
     graph = _graph(network)
     if int8:

@@ -145,6 +145,10 @@ class Model(nn.Module, ABC):
         prefixes = "I" if scheme == "io" else "BI"
         self.tags = (OUTSIDE, *(f"{prefix}-{label}" for label in self.labels for prefix in prefixes))
 
+    @property
+    def encoder_name(self) -> str:
+        return self.encoder.name
+
     @classmethod
     @abstractmethod
     def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> Model:
