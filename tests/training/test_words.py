@@ -69,13 +69,13 @@ def test_words_whose_kin_are_labelled_are_left_out_from_the_first_step(tmp_path)
     settings = ["training.min_steps=2", "mproto.solver=threshold", "mproto.beta=0.9", "mproto.denoise_after=0.9"]
     kept: dict[float, float] = {}
     for kin in (0.1, 1.0):
-        config = small_config(*settings, f"mproto.kin={kin}", "mproto.price=0.2", encoder=encoder)
+        config = small_config(*settings, f"mproto.kin={kin}", encoder=encoder)
         train(
             labelled(),
             config=config,
             on_progress=lambda progress, kin=kin: kept.setdefault(kin, progress.logs["kept"]),
         )
-    assert kept[0.1] == 1  # a tenth of any share is below the price
+    assert kept[0.1] == 1  # a tenth of any share is too little
     assert kept[1.0] < 1
 
 

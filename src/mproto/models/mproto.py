@@ -10,7 +10,7 @@ from torch import nn
 
 from mproto.errors import InputError
 from mproto.method.assignment import Transport, assign
-from mproto.method.doubt import LabelledKin, entity_probability, threshold, too_doubtful
+from mproto.method.doubt import EARLY, LabelledKin, entity_probability, threshold, too_doubtful
 from mproto.method.kin import MOST_WORDS, explained, find_kin, labelled_kin
 from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
 from mproto.method.memory import WordMemory
@@ -142,7 +142,7 @@ class MProtoModel(Model):
                 bar = threshold(doubt, beta, self.threshold)
                 doubtful = unsure.masked_scatter(unsure, too_doubtful(doubt, bar))
         elif settings.denoise and settings.solver == "threshold":
-            doubtful = unsure & (self.kin.alone(every_word) > settings.price)
+            doubtful = unsure & (self.kin.alone(every_word) > EARLY)
         everywhere = assign(
             evidence, every_label, class_of, self.transport, beta=beta, certain=certain, doubtful=doubtful
         )

@@ -9,6 +9,10 @@ best bin estimation (Garg et al., *Mixture Proportion Estimation and PU Learning
 
 Each type is estimated for itself: a list of persons may have nearly all of them, where that of organisations lacks most, and
 then labelled words of both together are not like those without a label.
+
+How doubtful is too doubtful depends on it, too. Learning an entity as O speaks against the labelled ones that are like it. If
+a share c of all entities is labelled, it takes the work of 1/c of them, so leaving out a word pays where it is likelier than
+c to be an entity: hardly ever with a list that has nearly everything, and soon with one that has next to nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from torch import Tensor
+
+    from mproto.settings import Price
 
 CONFIDENCE, MARGIN = 0.1, 0.01
 """δ and γ of the paper on best bin estimation."""
@@ -93,7 +99,9 @@ def _above(mixed: Tensor, positive: Tensor, size: float) -> tuple[Tensor, Tensor
     return thresholds, (len(mixed) - mixed_below) / size, 1 - positive_below / len(positive)
 
 
-def type_shares(odds: Tensor, classes: Tensor, size: float, price: float) -> tuple[Tensor, float] | None:
+def type_shares(
+    odds: Tensor, classes: Tensor, size: float, counts: Sequence[int], price: Price = "auto"
+) -> tuple[Tensor, float] | None:
     """The shares of the words without a label that are entities of each type, (K − 1,), and that are to be left out.
 
     A word is to be left out that is, for any type, above the threshold from which on that pays. Types of which few labelled
@@ -104,27 +112,30 @@ def type_shares(odds: Tensor, classes: Tensor, size: float, price: float) -> tup
         odds: (N, K − 1) of the words that were kept aside.
         classes: (N,) long, what they are labelled with; 0 for no label.
         size: how many of them should have no label.
-        price: of leaving out a word, as for `doubtful_from`.
+        counts: the number of words of each class in all of the training data, O first.
+        price: of leaving out a word, as for `doubtful_from`; `auto` for the share of the entities of a type that is labelled.
     """
     unlabelled = classes == 0
-    counts = torch.bincount(classes, minlength=odds.shape[1] + 1)[1:].double()
-    few = (counts > 0) & (counts < FEWEST)
+    aside = torch.bincount(classes, minlength=odds.shape[1] + 1)[1:].double()
+    few = (aside > 0) & (aside < FEWEST)
     shares = torch.zeros(odds.shape[1], dtype=torch.float64)
     known, doubtful = torch.zeros_like(few), torch.zeros_like(classes[unlabelled], dtype=torch.bool)
-    for group in (*torch.eye(len(counts), dtype=torch.bool)[~few], few):
-        labelled = counts[group].sum().item()
+    in_all = torch.tensor(counts[1:], dtype=torch.float64)
+    for group in (*torch.eye(len(aside), dtype=torch.bool)[~few], few):
+        labelled = aside[group].sum().item()
         if labelled < FEWEST or not len(doubtful):
             continue
         own = odds[:, group].amax(1)
         mixed, positive = own[unlabelled], own[~unlabelled & group[classes - 1]]
         share = mixture_share(mixed, positive, size)
-        shares[group] = share * counts[group] / labelled
-        doubtful |= mixed >= doubtful_from(mixed, positive, size, share, price)
+        shares[group] = share * aside[group] / labelled
+        own_price = _coverage(in_all[group].sum().item(), share * counts[0]) if price == "auto" else price
+        doubtful |= mixed >= doubtful_from(mixed, positive, size, share, own_price)
         known |= group
     if not bool(known.any()):
         return None
-    shares[~known] = shares[known].sum() * counts[~known] / counts[known].sum()
-    all_to_known = (counts.sum() / counts[known].sum()).item()
+    shares[~known] = shares[known].sum() * aside[~known] / aside[known].sum()
+    all_to_known = (aside.sum() / aside[known].sum()).item()
     left_out = min(1.0, int(doubtful.sum()) / size * all_to_known)
     return shares / shares.sum().clamp_min(1), left_out  # each is a bound, and together they may be more than all words
 
@@ -147,4 +158,9 @@ def shares_of(
             priors[label] = (counts[number] + types[label] * counts[0]) / words
         else:
             priors[label] = by_people[number] / sum(by_people)
-    return Shares(entities, doubtful, types, priors, labelled / max(labelled + entities * counts[0], 1))
+    return Shares(entities, doubtful, types, priors, _coverage(labelled, entities * counts[0]))
+
+
+def _coverage(labelled: float, unlabelled: float) -> float:
+    """The share of entity words that are labelled; 0 where there are none."""
+    return labelled / max(labelled + unlabelled, 1)
