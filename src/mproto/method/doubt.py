@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FADING = 0.95
 """How much of the threshold stays from one step to the next."""
-EARLY = 0.15
+EARLY = 0.1
 """The doubt by kin alone beyond which words are left out before the model has learnt enough to be asked."""
 EVEN = 0.5
 """The highest threshold: what is more likely an entity than not is left out in any case, however few are said to be."""
