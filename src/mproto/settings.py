@@ -9,9 +9,6 @@ from collections.abc import Mapping  # noqa: TC003 (the kinds of settings are lo
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-Price = float | Literal["auto"]
-"""What leaving out a word costs."""
-
 
 class Range(NamedTuple):
     """Which values a number may have.
@@ -104,8 +101,7 @@ class MProto:
         kin: of `threshold`, how much of a word's doubt is the share of those words that are labelled which mean alike, as the
             encoder tells before training; 0 asks the word's own mentions alone. `auto` for as much as kin explain of which
             words are labelled: much where terms are names.
-        price: what leaving out an O word costs, if learning an entity as O costs 1, for the estimate of β; `auto` for the
-            share of the entities of each type that is labelled, as estimated.
+        price: what leaving out an O word costs, if learning an entity as O costs 1, for the estimate of β.
         labelled_share: the least share of the losses that labelled words make up together, however few they are; 0 weighs
             all words alike, as in the paper, and so does a step of sentences that people labelled.
         solver: of denoised transport: `threshold` leaves open how many O words each entity prototype takes, and the most
@@ -131,7 +127,7 @@ class MProto:
     beta: float | Literal["auto"] = number("auto", 0, 1)
     shared_doubt: float = number(0.75, 0, 1)
     kin: float | Literal["auto"] = number("auto", 0, 1)
-    price: float | Literal["auto"] = number("auto", 0.01, 1)
+    price: float = number(0.15, 0.01, 1)
     labelled_share: float = number(0.2, 0, 0.99)
     solver: Literal["threshold", "sinkhorn", "converged"] = "threshold"
     epsilon: float = number(0.001, 1e-6)

@@ -23,6 +23,9 @@ from mproto.training.shares import SHARED, doubtful_from, log_odds, mixture_shar
 from mproto.training.terms import HIDDEN_SHARE, hide_terms, term, without
 from runs import labelled, small_config
 
+FEW = [1000, 1, 1]
+"""Words of each class, hardly any of which is labelled."""
+
 
 def scores(count: int, mean: float, seed: int) -> torch.Tensor:
     return torch.randn(count, generator=torch.Generator().manual_seed(seed)) + mean
@@ -72,7 +75,7 @@ def test_shares_of_types() -> None:
     o, a, b = [-3.0, -3.1], [1.4, -2.2], [-2.2, 1.4]
     odds = torch.tensor([*[o] * 900, *[a] * 70, *[b] * 30, *[a] * 60, *[b] * 60])
     classes = torch.tensor([0] * 1000 + [1] * 60 + [2] * 60)
-    found = type_shares(odds, classes, 1000, [1000, 60, 60], 1 / 3)
+    found = type_shares(odds, classes, 1000, 1 / 3, FEW)
     assert found is not None
     assert found[0].tolist() == pytest.approx([0.07, 0.03])
     assert found[1] == pytest.approx(0.1)
@@ -81,7 +84,7 @@ def test_shares_of_types() -> None:
 def test_a_word_that_may_be_of_two_types_is_left_out_once() -> None:
     o, both = [-3.0, -3.1], [0.5, 0.5]
     odds = torch.tensor([*[o] * 900, *[both] * 100, *[both] * 120])
-    found = type_shares(odds, torch.tensor([0] * 1000 + [1, 2] * 60), 1000, [1000, 60, 60], 0.05)
+    found = type_shares(odds, torch.tensor([0] * 1000 + [1, 2] * 60), 1000, 0.05, FEW)
     assert found is not None
     assert found[0].tolist() == pytest.approx([0.1, 0.1])
     assert found[1] == pytest.approx(0.1)
@@ -97,7 +100,7 @@ def test_a_type_that_lacks_more_than_the_others_is_not_taken_for_one_that_does_n
         [torch.cat([unsure - 9, other - 1, sure, few - 9]), torch.cat([unsure, other, sure - 9, few])], 1
     )
     classes = torch.tensor([0] * 18_000 + [1] * 2000 + [2] * 100)
-    found = type_shares(odds, classes, 18_000, [18_000, 2000, 100], 1 / 3)
+    found = type_shares(odds, classes, 18_000, 1 / 3, [18_000, 2000, 100])
     assert found is not None
     assert found[0].tolist() == pytest.approx([0, 600 / 18_000], abs=0.01)
     assert found[1] == pytest.approx(600 / 18_000, abs=0.01)
@@ -113,7 +116,7 @@ def test_types_with_few_labels(labelled: tuple[int, int], expected: tuple[float,
     o, a, b = [-3.0, -3.1], [1.4, -2.2], [-2.2, 1.4]
     odds = torch.tensor([*[o] * 900, *[a] * 50, *[b] * 50, *[a] * labelled[0], *[b] * labelled[1]])
     classes = torch.tensor([0] * 1000 + [1] * labelled[0] + [2] * labelled[1])
-    found = type_shares(odds, classes, 1000, [1000, *labelled], 1 / 3)
+    found = type_shares(odds, classes, 1000, 1 / 3, FEW)
     assert (found is None) == (expected is None)
     if found is not None and expected is not None:
         assert (100 * found[0]).tolist() == pytest.approx(expected)
@@ -127,33 +130,25 @@ def test_types_are_parts_of_all_words(types: int, seed: int) -> None:
     classes = torch.randint(types + 1, (200,), generator=generator)
     size = int((classes == 0).sum())
     counts = torch.bincount(classes, minlength=types + 1).tolist()
-    found = type_shares(odds, classes, size, counts) if size else None
+    found = type_shares(odds, classes, size, 1 / 3, counts) if size else None
     assert found is None or bool((found[0] >= 0).all())
     assert found is None or found[0].sum() <= 1 + 1e-6
     assert found is None or 0 <= found[1] <= 1
 
 
-def test_the_fewer_entities_are_labelled_the_more_words_are_left_out() -> None:
-    """A tenth of the words are entities, not easily told. Left out are those likelier to be entities than entities are to be
-    labelled."""
-    mixed = torch.cat([scores(1000, 2, 0), scores(9000, 0, 1)])
-    odds = torch.cat([mixed, scores(500, 2, 2)]).unsqueeze(-1)
-    classes = torch.tensor([0] * 10_000 + [1] * 500)
-    left_out = []
-    for count in (100, 1000, 10_000):
-        found = type_shares(odds, classes, 10_000, [10_000, count])
-        assert found is not None
-        coverage = count / (count + found[0].item() * 10_000)
-        left_out.append(found[1])
-        lowest = mixed.sort(descending=True).values[round(found[1] * 10_000) - 1]
-        likely = found[0].item() / (0.1 + 0.9 * (2 - 2 * lowest).exp())  # by the densities that they were drawn from
-        assert likely == pytest.approx(coverage, abs=0.25)
-    assert left_out == sorted(left_out, reverse=True)
-    assert left_out[0] > 2 * left_out[1]
+@pytest.mark.parametrize(("labelled", "expected"), [((69, 29), 0.1), ((71, 29), 0.03), ((69, 31), 0.07), ((71, 31), 0)])
+def test_types_of_which_most_is_labelled_need_no_estimate(labelled: tuple[int, int], expected: float) -> None:
+    """70 words of A and 30 of B have no label."""
+    o, a, b = [-3.0, -3.1], [1.4, -2.2], [-2.2, 1.4]
+    odds = torch.tensor([*[o] * 900, *[a] * 70, *[b] * 30, *[a] * 60, *[b] * 60])
+    found = type_shares(odds, torch.tensor([0] * 1000 + [1] * 60 + [2] * 60), 1000, 1 / 3, [1000, *labelled])
+    assert found is not None
+    assert found[0].tolist() == pytest.approx([0.07, 0.03])
+    assert found[1] == pytest.approx(expected)
 
 
 def test_without_a_word_that_has_no_label_nothing_is_known() -> None:
-    assert type_shares(torch.ones(60, 1), torch.ones(60, dtype=torch.long), 0, [0, 60]) is None
+    assert type_shares(torch.ones(60, 1), torch.ones(60, dtype=torch.long), 0, 1 / 3, [0, 60]) is None
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.1, 0.1), (0.02, 0.02), (0.0, 0.0)])

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from mproto.encoding.windows import Window
     from mproto.models.batch import Batch
     from mproto.models.encoder import Encoder
-    from mproto.settings import Price
     from mproto.text.document import Document
     from mproto.text.tagging import OutputScheme
 
@@ -128,13 +127,13 @@ class Model(nn.Module, ABC):
         calibration: the temperature of scores, on top of that of decisions, which it does not change.
         by_word: whether `decide` answers for each word what its tag is.
         reach: the sub-words that all but few of the training inputs have at most.
-        price: what leaving out a word labelled O costs, if learning an entity as O costs 1; `auto`: see `training/shares.py`.
+        price: what leaving out a word labelled O costs, if learning an entity as O costs 1.
     """
 
     reach: int = SHORTEST_REACH
     calibration: float = 1.0
     by_word: bool = True
-    price: Price = "auto"
+    price: float = 1 / 3
     group: Group = ALONE
     stage: int = 0
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mproto.config import Config
     from mproto.models.batch import Batch
     from mproto.models.encoder import Encoder
-    from mproto.settings import Price, SelfTraining
+    from mproto.settings import SelfTraining
     from mproto.text.document import Document
 
 NAME = "self-training"
@@ -68,7 +68,7 @@ class SelfTrainingModel(Model):
         return self.student.by_word
 
     @property
-    def price(self) -> Price:  # type: ignore[override]
+    def price(self) -> float:  # type: ignore[override]
         return self.student.price
 
     @property

@@ -53,7 +53,7 @@ class Rehearsal:
             model.learn_unlabelled(shares_of(dict.fromkeys(model.labels, 0.0), 0.0, by_people))
             return {}
         looked, size = self._look(model)
-        found = type_shares(log_odds(looked.answers, looked.words), looked.classes, size, counts, model.price)
+        found = type_shares(log_odds(looked.answers, looked.words), looked.classes, size, model.price, counts)
         if found is None:
             known = counts[1:] if any(counts[1:]) else by_people[1:]
             guess = {

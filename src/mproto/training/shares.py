@@ -10,9 +10,10 @@ best bin estimation (Garg et al., *Mixture Proportion Estimation and PU Learning
 Each type is estimated for itself: a list of persons may have nearly all of them, where that of organisations lacks most, and
 then labelled words of both together are not like those without a label.
 
-How doubtful is too doubtful depends on it, too. Learning an entity as O speaks against the labelled ones that are like it. If
-a share c of all entities is labelled, it takes the work of 1/c of them, so leaving out a word pays where it is likelier than
-c to be an entity: hardly ever with a list that has nearly everything, and soon with one that has next to nothing.
+How many of them are to be left out is asked only of types of which the dictionary lacks most entities. If a share c of the
+words that look like entities of a type is labelled, a model that learns from all of them takes such a word for an entity with
+probability c (Elkan and Noto, *Learning Classifiers from Only Positive and Unlabeled Data*, 2008). Above ½ it can be asked
+itself, and needs no estimate; below, it soon believes that there is nothing to be found.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from mproto.settings import Price
-
 CONFIDENCE, MARGIN = 0.1, 0.01
 """δ and γ of the paper on best bin estimation."""
 SHARED = 0.75
 """How much all mentions of a word say about each."""
+MOST = 0.5
+"""The share of entities that are labelled from which on a model can tell the others by itself."""
 FEWEST = 20
 """Labelled mentions that an estimate needs."""
 
@@ -100,20 +101,20 @@ def _above(mixed: Tensor, positive: Tensor, size: float) -> tuple[Tensor, Tensor
 
 
 def type_shares(
-    odds: Tensor, classes: Tensor, size: float, counts: Sequence[int], price: Price = "auto"
+    odds: Tensor, classes: Tensor, size: float, price: float, counts: Sequence[int]
 ) -> tuple[Tensor, float] | None:
     """The shares of the words without a label that are entities of each type, (K − 1,), and that are to be left out.
 
-    A word is to be left out that is, for any type, above the threshold from which on that pays. Types of which few labelled
-    mentions were kept aside are estimated together; if they are still few, they are taken to lack as much as the others.
-    Where there are no others either, nothing is known.
+    A word is to be left out that is, for any type of which most entities are not labelled, above the threshold from which on
+    that pays. Types of which few labelled mentions were kept aside are estimated together; if they are still few, they are
+    taken to lack as much as the others. Where there are no others either, nothing is known.
 
     Args:
         odds: (N, K − 1) of the words that were kept aside.
         classes: (N,) long, what they are labelled with; 0 for no label.
         size: how many of them should have no label.
+        price: of leaving out a word, as for `doubtful_from`.
         counts: the number of words of each class in all of the training data, O first.
-        price: of leaving out a word, as for `doubtful_from`; `auto` for the share of the entities of a type that is labelled.
     """
     unlabelled = classes == 0
     aside = torch.bincount(classes, minlength=odds.shape[1] + 1)[1:].double()
@@ -129,8 +130,8 @@ def type_shares(
         mixed, positive = own[unlabelled], own[~unlabelled & group[classes - 1]]
         share = mixture_share(mixed, positive, size)
         shares[group] = share * aside[group] / labelled
-        own_price = _coverage(in_all[group].sum().item(), share * counts[0]) if price == "auto" else price
-        doubtful |= mixed >= doubtful_from(mixed, positive, size, share, own_price)
+        if _coverage(in_all[group].sum().item(), share * counts[0]) < MOST:
+            doubtful |= mixed >= doubtful_from(mixed, positive, size, share, price)
         known |= group
     if not bool(known.any()):
         return None
