@@ -33,7 +33,7 @@ NOTE = """*The paper:* denoised transport is worth 22 and 34 points, compactness
 *Here:* denoising is worth eleven points on CoNLL03 and costs five on BC5CDR (four against the mean of three seeds), whose
 dictionary has two thirds of the mentions and where labelled words, without it, count for a fifth of the loss; what one
 prototype or no compactness changes is no more than what seeds do, which differ by up to three points. One seed; all rows but
-the first in bfloat16. All rows are of the recipe before the default (a plan cut off; LOG.md)."""
+the first in bfloat16. All rows are of an earlier recipe (a plan cut off; LOG.md)."""
 
 
 def cell_name(without: str, data: str) -> str:

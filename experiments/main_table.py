@@ -50,7 +50,7 @@ three seeds, the mean, and the lowest and highest F1. *Of supervised*: the share
 recovered. Beside stand the paper's own figures: BERT-base or BioBERT, tuned on each data set, weights chosen with human
 labels. MPN, MPU and Conf-MPU are told the true priors; AutoNER, with a fifth of the dictionary, knows all its phrases,
 though not their types. Conf-MPU learns slowly and would gain from longer training (LOG.md). MProto is trained in
-bfloat16, the others in float32; self-training on top of it is of the recipe before (LOG.md). Minutes are those of training on
+bfloat16, the others in float32; self-training on top of it is of an earlier recipe (LOG.md). Minutes are those of training on
 one core. `python -m experiments.main_table` makes this section."""
 
 

@@ -27,7 +27,7 @@ PUBLISHED = {
 }
 NOTE = """*The paper:* three are best on both data sets, five worst, two or three points below. *Here:* no number stands out:
 F1 moves up and down with M by as much as it does with the seed, and one prototype is as good as any. One seed; M = 3 in
-float32, the others in bfloat16; all of the recipe before the default (a plan cut off; LOG.md)."""
+float32, the others in bfloat16; all of an earlier recipe (a plan cut off; LOG.md)."""
 
 
 def cell_name(number: int, data: str) -> str:

@@ -35,7 +35,7 @@ goes on, since unlabelled ones are learnt as O; with it, it keeps rising; and ea
 words are assigned to prototypes of their own class. *Here:* it falls in neither, and is higher without; but it is the lead
 over O that counts, and with denoising unlabelled entity words are ahead of O by 0.2 to 0.3, and behind it without (looked at
 on CoNLL03 only); the plan is as in the paper (rows: true type of words that the dictionary does not label; columns: class
-of the prototype assigned when denoising begins, in percent). The recipe is the one before the default (a plan cut off;
+of the prototype assigned when denoising begins, in percent). The recipe is an earlier one (a plan cut off;
 LOG.md)."""
 
 

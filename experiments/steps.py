@@ -25,7 +25,7 @@ PACES: dict[str, tuple[str, float, float]] = {  # times the epochs, learning rat
     "twice-fast": ("both", 2, 3e-4),
 }
 NOTE = """Strict F1 on **development** (precision / recall), seed 1, and the share of the supervised one. The
-two cells of MProto at hand are of the recipe before the default (a plan cut off; LOG.md).
+two cells of MProto at hand are of an earlier recipe (a plan cut off; LOG.md).
 `python -m experiments.steps` makes this section."""
 
 
