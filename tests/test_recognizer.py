@@ -140,6 +140,14 @@ class TestDamage:
         with pytest.raises(InputError, match="not a whole model"):
             Recognizer.from_pretrained(saved)
 
+    @pytest.mark.parametrize(("key", "value"), [("betta", 1), ("price", "auto")])
+    def test_a_setting_of_another_version(self, saved: Path, key: str, value: object) -> None:
+        description = json.loads((saved / "config.json").read_text())
+        description["settings"]["mproto"][key] = value
+        (saved / "config.json").write_text(json.dumps(description))
+        with pytest.raises(InputError, match=f"another mproto .* setting .*mproto.{key}.*train or copy"):
+            Recognizer.from_pretrained(saved)
+
     def test_weights_are_cut(self, saved: Path) -> None:
         data = (saved / "model.safetensors").read_bytes()
         (saved / "model.safetensors").write_bytes(data[: len(data) // 2])

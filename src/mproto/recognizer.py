@@ -340,6 +340,11 @@ class Recognizer:
             config = Config().with_values({"shapes": False, **description["settings"]})  # older models had none
         except (KeyError, TypeError) as error:
             raise InputError(f"is not a whole model: {error}", path=folder, hint=AGAIN) from None
+        except InputError as error:
+            what = (
+                f"was saved by mproto {description['mproto_version']} with a setting that {__version__} does not know"
+            )
+            raise InputError(f"{what}: {error.message}", path=folder, hint=AGAIN) from None
         check_files(folder, description)
         tagger = _load_tagger(folder, description, config)
         recognizer = cls(tagger, config, description.get("card"), Mentions.load(folder))
