@@ -341,7 +341,9 @@ class Recognizer:
         except (KeyError, TypeError) as error:
             raise InputError(f"is not a whole model: {error}", path=folder, hint=AGAIN) from None
         except InputError as error:
-            what = f"was saved by another mproto ({description['mproto_version']}), whose settings this one does not know"
+            what = (
+                f"was saved by another mproto ({description['mproto_version']}), whose settings this one does not know"
+            )
             raise InputError(f"{what}: {error.message}", path=folder, hint=AGAIN) from None
         check_files(folder, description)
         tagger = _load_tagger(folder, description, config)
