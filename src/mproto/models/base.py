@@ -95,7 +95,7 @@ class Shares:
 
     Attributes:
         entities: the share of the words labelled O that are entities after all.
-        doubtful: the share of them that looks enough like entities to be left out.
+        doubtful: the share of them that looks enough like entities, of types that are mostly unlabelled, to be left out.
         types: that of each type.
         priors: the share of all words, labelled or not, that are entities of each type.
         coverage: the share of all entity words that are labelled.
