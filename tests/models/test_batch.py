@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 import torch
@@ -14,7 +14,9 @@ from mproto.models.encoder import Encoder
 
 ODD = ["\x00", "\x07\x1b", "\u200b", "\ufeff", " ", "\ud800", "\ue000", "[SEP]", "[PAD]", "😀", "a\tb"]
 WORDS = st.one_of(
-    st.sampled_from([*ODD, "aspirin", "hypotension", "Selegiline-induced", "of", ",", "x" * 300, "naïve" * 9]),
+    st.sampled_from(
+        [*ODD, ".", "?", "aspirin", "hypotension", "Selegiline-induced", "of", ",", "x" * 300, "naïve" * 9]
+    ),
     st.text(min_size=1, max_size=12),
 )
 SENTENCES = st.lists(st.lists(WORDS, max_size=40), max_size=5)
@@ -75,6 +77,21 @@ class TestWindows:
         first, middle, *_, last = make_windows([["a"] * 100], embedded().tokens, 34, context=8)
         shown = [(w.firsts[0] - 1, len(w.input_ids) - 2 - w.firsts[-1]) for w in (first, middle, last)]
         assert shown == [(0, 8), (8, 8), (8, 0)]
+
+    @given(sentences=st.lists(st.integers(1, 60), min_size=1), window=st.integers(12, 40), context=st.integers(0, 20))
+    def test_texts_are_split_where_sentences_end(self, sentences: list[int], window: int, context: int) -> None:
+        words = [word for length in sentences for word in [*["Word"] * length, "."]]
+        begins = {0, *accumulate(length + 1 for length in sentences)}
+        windows = make_windows([words], embedded().tokens, window, context)
+        lengths = dict(zip(sorted(begins), sentences, strict=False))
+        for own in windows:
+            stop = own.start + len(own.firsts)
+            if own.start in begins:
+                assert own.firsts[0] == 1  # no context
+                if lengths[own.start] + 1 <= window - 2:
+                    assert stop in begins
+            if stop in begins:
+                assert own.firsts[-1] == len(own.input_ids) - 2
 
     def test_long_text(self) -> None:
         words = [f"word{i % 977}" for i in range(20_000)]

@@ -1,15 +1,18 @@
 """Words to windows: what an encoder reads at once, and where in it each word's feature lies.
 
-Every word is some window's own exactly once. A text longer than the window is split between words, and each part sees a
-few of its neighbours' words as context, which give no feature of their own there.
+Every word is some window's own exactly once. A text longer than the window is split where a sentence ends. A sentence that
+is longer itself is split between words, and each part sees a few of its neighbours' words as context, which give no feature
+of their own there.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
+from mproto.encoding.sentences import sentence_ends
 from mproto.encoding.shapes import Shape, shape_of
 
 if TYPE_CHECKING:
@@ -51,7 +54,7 @@ def make_windows(
         sentences: their words.
         tokens: from words to sub-words.
         window: the most sub-words of an input, special tokens included.
-        context: sub-words of neighbouring words on each side, where a text is split; at most a quarter of the window.
+        context: sub-words of neighbouring words on each side, where a sentence is split; at most a quarter of the window.
     """
     before, after = tokens.before, tokens.after
     capacity = window - len(before) - len(after)
@@ -64,7 +67,8 @@ def make_windows(
     for document, words in enumerate(sentences):
         parts = [pieces[word] for word in words]
         edges = [0, *accumulate(map(len, parts))]  # of words, in sub-words of the sentence
-        for first, start, stop, last in _split(edges, capacity, context):
+        ends = sentence_ends(words) if edges[-1] > capacity else []
+        for first, start, stop, last in _split(edges, ends, capacity, context):
             ids = [*before, *chain.from_iterable(parts[first:last]), *after]
             written = chain.from_iterable(shapes[word] for word in words[first:last])
             shift = len(before) - edges[first]
@@ -77,28 +81,30 @@ def make_windows(
     return windows
 
 
-def _split(edges: list[int], capacity: int, context: int) -> Iterator[tuple[int, int, int, int]]:
+def _split(edges: list[int], ends: list[int], capacity: int, context: int) -> Iterator[tuple[int, int, int, int]]:
     """Parts of a text as words (first, start, stop, last): own words from start to stop, with context first to last.
 
     Args:
         edges: (n + 1) where each word starts, and the last one ends, in sub-words; no word is longer than `capacity`.
+        ends: of sentences, in words, rising.
         capacity: the most sub-words of a part.
-        context: the most sub-words of context on each side.
+        context: the most sub-words of context on each side, where a part begins or ends within a sentence.
     """
     count = len(edges) - 1
-    start = 0
+    start, whole = 0, True  # whether a sentence begins at the start
     while start < count:
         first = start
-        room = min(context, capacity - (edges[start + 1] - edges[start]))
+        room = 0 if whole else min(context, capacity - (edges[start + 1] - edges[start]))
         while first > 0 and edges[start] - edges[first - 1] <= room:
             first -= 1
-        stop = start + 1
         limit = edges[first] + capacity
-        end = limit if edges[count] <= limit else limit - context  # the last part needs no room for what follows
-        while stop < count and edges[stop + 1] <= end:
-            stop += 1
-        last = stop
-        while last < count and edges[last + 1] <= min(limit, edges[stop] + context):
-            last += 1
+        fits = bisect_right(edges, limit) - 1  # words up to the limit
+        ended = bisect_right(ends, fits) - 1  # sentences
+        whole = fits == count or (ended >= 0 and ends[ended] > start)
+        if whole:
+            stop = last = count if fits == count else ends[ended]
+        else:
+            stop = max(start + 1, bisect_right(edges, limit - context) - 1)
+            last = max(stop, bisect_right(edges, min(limit, edges[stop] + context)) - 1)
         yield first, start, stop, last
         start = stop
