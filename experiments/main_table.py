@@ -44,14 +44,15 @@ METHODS = {
     "mproto": "**MProto, default**",
     "mproto+self-training": "MProto, then self-training",
 }
-NOTE = """Strict F1 on test in percent (precision / recall). MiniLM (22 M parameters); the same encoder, batches, loop and
-scoring for all: two epochs of BC5CDR or one of CoNLL03 (300 to 450 steps of 32 sentences), the last weights. With
+NOTE = """Strict F1 on test in percent (precision / recall). MiniLM (22 M parameters); the same encoder, batches, loop
+and scoring for all: two epochs of BC5CDR or one of CoNLL03 (300 to 450 steps of 32 sentences), the last weights. With
 three seeds, the mean, and the lowest and highest F1. *Of supervised*: the share of the fully supervised F1 that is
 recovered. Beside stand the paper's own figures: BERT-base or BioBERT, tuned on each data set, weights chosen with human
 labels. MPN, MPU and Conf-MPU are told the true priors; AutoNER, with a fifth of the dictionary, knows all its phrases,
 though not their types. Conf-MPU learns slowly and would gain from longer training (LOG.md). MProto is trained in
-bfloat16, the others in float32; self-training on top of it is of an earlier recipe (LOG.md). Minutes are those of training on
-one core. `python -m experiments.main_table` makes this section."""
+bfloat16, and so are the last two seeds with human labels, the others in float32; self-training on top of it is of an
+earlier recipe (LOG.md). Minutes are those of training on one core. `python -m experiments.main_table` makes this
+section."""
 
 
 def cells() -> list[str]:
