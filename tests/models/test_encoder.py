@@ -13,7 +13,17 @@ import torch
 from huggingface_hub import constants
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import AutoConfig, BertModel, GPT2Config, T5Config
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    BertConfig,
+    BertModel,
+    DebertaV2Config,
+    GPT2Config,
+    MPNetConfig,
+    PretrainedConfig,
+    T5Config,
+)
 
 from encoders import embedded, plain_features, write_roberta
 from mproto.errors import InputError, MissingExtraError
@@ -208,3 +218,21 @@ def test_attention_dropout_is_what_it_is_told(dropout: float, tmp_path: Path) ->
     (first, *_) = [m for m in encoder.model.modules() if type(m).__name__ == "RobertaSelfAttention"]
     assert first.dropout.p == dropout
     assert encoder.model.config.hidden_dropout_prob == 0.1
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # which transformers' DeBERTa uses
+@pytest.mark.parametrize("kind", [BertConfig, MPNetConfig, DebertaV2Config])
+def test_kinds_with_and_without_fused_attention(kind: type[PretrainedConfig], tmp_path: Path) -> None:
+    """Transformers has it for BERT, and not for MPNet and DeBERTa."""
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 37}
+    embedded().tokenizer.save_pretrained(tmp_path)
+    torch.manual_seed(0)
+    AutoModel.from_config(kind(vocab_size=len(embedded().tokenizer), **sizes)).save_pretrained(tmp_path)
+    encoder = Encoder.load(str(tmp_path))
+    words = ["Selegiline-induced", "hypotension"]
+    places, plain = plain_features(encoder, words)
+    expected = torch.stack([plain[places.index(word)] for word in range(len(words))])
+    torch.testing.assert_close(features(encoder, [words]), expected, atol=1e-5, rtol=1e-4)
+    again = Encoder.from_files(encoder.save_files(tmp_path / "saved"), tmp_path / "saved", encoder.name)
+    again.load_state_dict(encoder.state_dict())
+    assert torch.equal(features(again, [words]), features(encoder, [words]))

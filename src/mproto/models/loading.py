@@ -60,7 +60,7 @@ def load_parts(name: str, attention_dropout: float) -> tuple[str, PreTrainedToke
 
 def network(config: PretrainedConfig) -> PreTrainedModel:
     """The architecture that a config describes, without its weights (they are random)."""
-    model: PreTrainedModel = AutoModel.from_config(config, attn_implementation="sdpa", **_no_pooler(config))
+    model: PreTrainedModel = AutoModel.from_config(config, **_no_pooler(config))
     model.float()
     return model
 
@@ -103,7 +103,6 @@ def _load(
                 place,
                 config=config,
                 use_safetensors=True,
-                attn_implementation="sdpa",
                 output_loading_info=True,
                 **_no_pooler(config),
                 **options,
