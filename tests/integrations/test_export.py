@@ -104,9 +104,10 @@ def test_the_embedded_encoder_in_eight_bits(tmp_path: Path, capsys: pytest.Captu
     assert Recognizer.from_pretrained(tmp_path / "out")("Aspirin helps")
 
 
-def test_eight_bits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["mproto", "tagger"])
+def test_eight_bits(method: str, tmp_path: Path) -> None:
     """Rounding moves scores, a little. A model that has learnt next to nothing may not pass the check for all that."""
-    original = Recognizer.from_pretrained(tiny("mproto"))
+    original = Recognizer.from_pretrained(tiny(method))
     original.card = with_scores(original.card, "ours", Counts(1, 2, 4).as_dict())
     export_onnx(original, tmp_path, int8=True)
     rounded = Recognizer.from_pretrained(tmp_path)
@@ -116,6 +117,15 @@ def test_eight_bits(tmp_path: Path) -> None:
     (_, other), *_ = rounded.tagged([Document(TEXTS[0])])
     assert one.scores != other.scores
     assert one.scores == pytest.approx(other.scores, abs=0.1)
+
+
+@pytest.mark.parametrize("inner", ["", "best"])
+def test_a_model_is_not_replaced_by_its_export(inner: str, tmp_path: Path) -> None:
+    shutil.copytree(tiny("mproto"), tmp_path / "run" / inner, dirs_exist_ok=True)
+    for output in {tmp_path / "run", tmp_path / "run" / inner}:
+        with pytest.raises(InputError, match="the folder of the model itself"):
+            export_model(tmp_path / "run", output, force=True)
+    assert Recognizer.from_pretrained(tmp_path / "run")
 
 
 def test_torch_is_not_needed() -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mproto import demo
 from mproto.errors import InputError
+from mproto.inference.folder import model_folder
 from mproto.integrations.parity import Parity, compare
 from mproto.outputs import Outputs
 from mproto.recognizer import Recognizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from mproto.text.document import Document
 
@@ -49,6 +50,10 @@ def export_model(
     """
     if int8 and format != "onnx":
         raise InputError("only graphs of ONNX have weights of eight bits", hint="leave --int8 out")
+    own = model_folder(Path(model)).resolve()
+    if output.resolve() in (own, own.parent) and own.exists():
+        what = "is the folder of the model itself, which the export would replace"
+        raise InputError(what, path=output, hint="name another output")
     with Outputs(force=force) as outputs:
         folder = outputs.folder(output, WRITTEN).path
         recognizer = Recognizer.from_pretrained(model)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 import warnings
 from contextlib import contextmanager
 from copy import copy
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mproto.card import SCORES
@@ -18,8 +16,6 @@ from mproto.version import __version__
 try:
     import onnx
     from onnx import compose
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-    from onnxruntime.quantization.shape_inference import quant_pre_process
 except ImportError as missing:
     raise MissingExtraError("Exporting a model", "export") from missing
 
@@ -27,10 +23,12 @@ import torch
 
 from mproto.inference.folder import write_description
 from mproto.integrations.onnx_decision import OPSET, choice, decision
+from mproto.integrations.onnx_int8 import to_int8
 from mproto.integrations.onnx_network import INPUTS, Network, network_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from onnx import ModelProto
 
@@ -43,8 +41,7 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
     Args:
         recognizer: a model of torch, of a method that decides word by word.
         folder: there, and empty.
-        int8: whether weights are whole numbers of eight bits, one scale for each column, and what they are multiplied with
-            is rounded as it comes.
+        int8: whether weights are whole numbers of eight bits, and what they are multiplied with, too (`onnx_int8.py`).
 
     Raises:
         InputError: the method's models cannot be exported.
@@ -57,9 +54,8 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
     network = network_of(model)
     graph = _graph(network)
     if int8:
-        _quantise(graph, folder / FILE)
-    else:
-        onnx.save(graph, folder / FILE)
+        to_int8(graph)
+    onnx.save(graph, folder / FILE)
     (folder / TOKENIZER).write_text(model.tokens.to_json(), "utf-8")
     if recognizer.mentions is not None:
         recognizer.mentions.save(folder)
@@ -136,15 +132,6 @@ def _traced(network: Network) -> ModelProto:
         )
     assert program is not None
     return program.model_proto
-
-
-def _quantise(graph: ModelProto, path: Path) -> None:
-    """Eight bits where weights are multiplied. Seven of them are used: processors without VNNI would overflow."""
-    with tempfile.TemporaryDirectory() as place, _quiet():
-        whole, ready = Path(place) / "whole.onnx", Path(place) / "ready.onnx"
-        onnx.save(graph, whole)
-        quant_pre_process(whole, ready, skip_symbolic_shape=True)
-        quantize_dynamic(ready, path, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
 
 
 @contextmanager
