@@ -20,6 +20,7 @@ NAMES = (
     "few_labels",
     "recipe",
     "steps",
+    "limits",
 )
 
 

@@ -76,12 +76,20 @@ def run(data: str, share: int) -> Cell:
     return {"dev": score(zip(dev, found, strict=True)).as_dict(), "config": config.as_dict()}
 
 
+def cell_name(data: str, share: int) -> str:
+    return f"perfect_denoising/{data}-{share}"
+
+
+def cell(data: str, share: int) -> Cell:
+    return once(cell_name(data, share), lambda: run(data, share))
+
+
 def main() -> None:
     parsed = arguments(__doc__, data=DATA, shares=SHARES)
     for data in parsed.data:
         for share in parsed.shares:
-            cell = once(f"perfect_denoising/{data}-{share}", lambda: run(data, share))  # noqa: B023
-            print(f"{data}, labelled words {share / 10} of a step: F1 P R {figures(cell, 'dev')}", flush=True)
+            found = figures(cell(data, share), "dev")
+            print(f"{data}, labelled words {share / 10} of a step: F1 P R {found}", flush=True)
 
 
 if __name__ == "__main__":
