@@ -1,9 +1,9 @@
-"""How long and how fast to train: MProto beside the supervised tagger, on development data.
+"""How long to train: MProto beside the supervised tagger, on development data.
 
     python -m experiments.steps [--data bc5cdr-0.2] [--methods mproto] [--paces usual twice] [--render]
 
-What counts is the share of the supervised score: more steps may help both, and learning faster may teach noise. Seed 1; no
-test score is looked at. Needs MPROTO_DATA.
+What counts is the share of the supervised score: more steps may help both, or teach noise. Seed 1; no test score is looked
+at. Needs MPROTO_DATA.
 """
 
 from __future__ import annotations
@@ -13,19 +13,14 @@ from experiments.arguments import arguments
 from experiments.cells import Cell, load, once
 from experiments.page import write_section
 
-ABOUT, MINUTES = "how long and how fast to train, on development data", 8
+ABOUT, MINUTES = "how long to train, on development data", 8
 DATA = ("bc5cdr-1.0", "bc5cdr-0.2", "conll03-kb", "conll03-1.0")
 METHODS = {"mproto": "MProto", "supervised": "plain tagger, human labels"}
 AS_USUAL = {"mproto": "whole", "supervised": "supervised"}
 """The rows of `recipe` that are this, too."""
-PACES: dict[str, tuple[str, float, float]] = {  # times the epochs, learning rate
-    "usual": ("as in the main table", 1, 1e-4),
-    "twice": ("twice the steps", 2, 1e-4),
-    "fast": ("learning rate 3e-4", 1, 3e-4),
-    "twice-fast": ("both", 2, 3e-4),
-}
-NOTE = """Strict F1 on **development** (precision / recall), seed 1, and the share of the supervised one. The
-two cells of MProto at hand are of an earlier recipe (a plan cut off; LOG.md).
+PACES = {"usual": ("as in the main table", 1), "twice": ("twice the steps", 2)}
+"""How many times the epochs."""
+NOTE = """Strict F1 on **development** (precision / recall), seed 1, and the share of the supervised one.
 `python -m experiments.steps` makes this section."""
 
 
@@ -43,9 +38,7 @@ def cells() -> list[str]:
 def cell(method: str, pace: str, data: str) -> Cell:
     if pace == "usual":
         return recipe.cell(AS_USUAL[method], data)
-    _, times, rate = PACES[pace]
-    epochs = times * systems.EPOCHS[systems.corpus_of(data)]
-    settings = [f"training.epochs={epochs}", f"training.learning_rate={rate}"]
+    settings = [f"training.epochs={PACES[pace][1] * systems.EPOCHS[systems.corpus_of(data)]}"]
     name, supervised = f"steps {method} {pace} {data}", method == "supervised"
     return once(
         cell_name(method, pace, data), lambda: recipe.on_development(name, data, settings, supervised=supervised)
@@ -54,7 +47,7 @@ def cell(method: str, pace: str, data: str) -> Cell:
 
 def render() -> str:
     rows = []
-    for pace, (title, _, _) in PACES.items():
+    for pace, (title, _) in PACES.items():
         for method, name in METHODS.items():
             shown = []
             for data in DATA:
