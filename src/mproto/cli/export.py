@@ -62,7 +62,7 @@ def run(parsed: argparse.Namespace) -> None:
 def _show(parity: Parity, output: Path, size: int) -> None:
     sys.stdout.write(
         f"{parity.same:,} of {parity.words:,} words in {parity.documents:,} documents have the same label; "
-        f"as entities, F1 {100 * parity.f1:.2f} of 100\n"
+        f"with the original's entities for right, those of the export have F1 {100 * parity.f1:.2f}\n"
     )
     if parity.original is not None and parity.exported is not None:
         sys.stdout.write(
