@@ -20,6 +20,7 @@ from mproto.cli.arguments import (
 )
 from mproto.cli.console import notes_as_dict, print_json, print_notes, progress, stdout
 from mproto.errors import InputError, Notes
+from mproto.visible import visible
 
 if TYPE_CHECKING:
     import argparse
@@ -121,12 +122,12 @@ def _highlight(documents: Iterable[Document], labels: tuple[str, ...]) -> None:
     colours = {label: COLOURS[number % len(COLOURS)] for number, label in enumerate(labels)}
     console = stdout()
     for document in documents:
-        text, position = Text(), 0
+        shown, text, position = visible(document.text), Text(), 0
         for start, end, label in document.spans:
             if start < position:
                 continue
-            text.append(document.text[position:start])
-            text.append(f"[{document.text[start:end]} {label}]", style=f"bold {colours.get(label, 'white')}")
+            text.append(shown[position:start])
+            text.append(f"[{shown[start:end]} {visible(label)}]", style=f"bold {colours.get(label, 'white')}")
             position = end
-        text.append(document.text[position:])
+        text.append(shown[position:])
         console.print(text, soft_wrap=True)
