@@ -29,7 +29,8 @@ SUMMARY = "label documents with the terms of a gazetteer"
 DESCRIPTION = """Find a gazetteer's terms in documents and write the documents with these labels.
 
 Labels that the documents had are kept beside the new ones as gold, where the output can hold both, and the new ones are
-scored against them. Plain text becomes JSON Lines; other formats stay what they are unless the output's name says more."""
+scored against them. Plain text becomes JSON Lines unless the output's name says another format; other formats stay what they
+are unless it says more."""
 EXAMPLE = "mproto annotate corpus.txt --gazetteer terms/ --output labelled.jsonl"
 
 
@@ -54,7 +55,7 @@ def run(parsed: argparse.Namespace) -> None:
 
     notes = Notes(parsed.on_error)
     gazetteer = load_gazetteer(parsed, notes)
-    with progress("annotating", parsed.corpus) as on_bytes:
+    with progress("annotating", parsed.corpus, prints=str(parsed.output) == "-") as on_bytes:
         done = annotate_file(
             Source(parsed.corpus, notes, on_bytes),
             gazetteer,

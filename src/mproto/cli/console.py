@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +51,15 @@ def notes_as_dict(notes: Notes) -> dict[str, Any]:
 
 
 @contextmanager
-def progress(what: str, path: Path) -> Iterator[Callable[[int], object] | None]:
-    """A bar that counts the bytes of a file, on a terminal; nothing elsewhere, nor where the size is not known."""
-    if not sys.stderr.isatty() or not path.is_file():
+def progress(what: str, path: Path, *, prints: bool = False) -> Iterator[Callable[[int], object] | None]:
+    """A bar that counts the bytes of a file, on a terminal; nothing elsewhere, nor where the size is not known.
+
+    Args:
+        what: is being done.
+        path: of the file.
+        prints: whether what comes out is printed on standard output; on a terminal that is progress enough.
+    """
+    if not _has_room(prints) or not path.is_file():
         yield None
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
@@ -61,6 +68,29 @@ def progress(what: str, path: Path) -> Iterator[Callable[[int], object] | None]:
     with Progress(*columns, console=stderr(), transient=True) as bar:
         task = bar.add_task(what, total=path.stat().st_size)
         yield lambda count: bar.advance(task, count)
+
+
+@contextmanager
+def counting(what: str, path: Path, *, prints: bool = False) -> Iterator[Callable[[], object] | None]:
+    """How many documents are done and how fast, on a terminal, where `progress` shows nothing: for folders and pipes."""
+    if not _has_room(prints) or path.is_file() or (str(path) == "-" and sys.stdin.isatty()):
+        yield None
+        return
+    done, start = 0, time.monotonic()
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        speed = done / max(time.monotonic() - start, 1e-9)
+        status.update(f"{what}  {done:,} documents  {speed:,.0f} documents/s")
+
+    with stderr().status(what) as status:
+        yield count
+
+
+def _has_room(prints: bool) -> bool:
+    """Whether a line that changes can be shown, and would not stand among what is printed."""
+    return sys.stderr.isatty() and not (prints and sys.stdout.isatty())
 
 
 @contextmanager

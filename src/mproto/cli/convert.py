@@ -38,7 +38,7 @@ def run(parsed: argparse.Namespace) -> None:
     if parsed.json and to_stdout:
         raise InputError("--json and the documents cannot both go to standard output", hint="name an output file")
     notes = Notes(parsed.on_error)
-    with progress("converting", parsed.input) as on_bytes:
+    with progress("converting", parsed.input, prints=to_stdout) as on_bytes:
         done = convert(
             Source(parsed.input, notes, on_bytes),
             parsed.output,
