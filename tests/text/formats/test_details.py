@@ -439,5 +439,7 @@ class TestChoosing:
 
     @pytest.mark.parametrize("content", ["just some prose\nand more\n", '{"a": 1}', "\x00\x01\x02", "[1, 2]"])
     def test_unknown_content(self, content: str, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="cannot be told from its content; name its format with --from"):
+        with pytest.raises(
+            InputError, match="cannot be told from its content; pass --from text .* name it with --from"
+        ):
             detect(Source(put(tmp_path, "x", content)))

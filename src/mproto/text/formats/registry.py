@@ -96,10 +96,12 @@ def detect(source: Source) -> Format:
     if not found and head.suffix in plain.FORMAT.suffixes and b"\0" not in head.data:
         return plain.FORMAT
     if len(found) != 1:
-        why = "its format cannot be told from its content"
+        why, hint = "its format cannot be told from its content", f"name it with --from ({', '.join(_FORMATS)})"
         if found:
             why = f"it could be {' or '.join(format.name for format in found)}"
-        raise source.error(why, hint=f"name its format with --from ({', '.join(_FORMATS)})")
+        elif not source.is_folder:
+            hint = f"pass --from text if it is plain text, a document a line, or {hint}"
+        raise source.error(why, hint=hint)
     return found[0]
 
 
@@ -123,10 +125,14 @@ def format_for_labels(path: Path | str, read_format: Format, name: str | None = 
     """The format to write newly labelled documents in: plain text cannot hold labels, and becomes JSON Lines."""
     if name is not None:
         return get_format(name)
-    holds_labels = Path(path).name.removesuffix(".gz").lower().endswith((".conll", ".spacy"))
-    if read_format.name in _PLAIN and not holds_labels:
+    has_ending = Path(Path(path).name.removesuffix(".gz")).suffix
+    if read_format.name in _PLAIN and not has_ending:
         return jsonl.FORMAT
-    return format_for_output(path, read_format)
+    found = format_for_output(path, read_format)
+    if found.name in _PLAIN:
+        hint = "call it .jsonl, or name a format with --to"
+        raise InputError("plain text, which the name says, cannot hold labels", path=path, hint=hint)
+    return found
 
 
 def read_documents(
