@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from mproto.errors import InputError, MprotoError
+from mproto.partials import clear_partials, make_partial, remove
 
 if sys.platform != "win32":
     import fcntl
@@ -69,7 +70,7 @@ class Outputs:
                 raise MprotoError(f"cannot write {path or failure.filename or ''}: {failure.strerror}") from failure
         finally:
             for temporary, _, _ in self._staged:
-                _remove(temporary)
+                remove(temporary)
             for handle in self._held:
                 os.close(handle)
 
@@ -97,10 +98,9 @@ class Outputs:
             if path.exists() and not path.is_file():
                 stream = path.open("wb")
             else:
-                handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".partial", dir=path.parent)
-                self._staged.append(_Staged(Path(name), path, replace))
-                Path(name).chmod(0o666 & ~_umask())
-                stream = os.fdopen(handle, "wb", buffering=1 << 16)
+                temporary = self._stage(path, replace=replace)
+                temporary.chmod(0o666 & ~_umask())
+                stream = temporary.open("wb", buffering=1 << 16)
         except OSError as error:
             raise _cannot_write(path, error) from None
         self._open.append(stream)
@@ -123,12 +123,20 @@ class Outputs:
         path = _real(path)
         _check(path, "folder", replace=self.force, replaceable=replaceable)
         try:
-            temporary = Path(tempfile.mkdtemp(prefix=f".{path.name[:100]}.", suffix=".partial", dir=path.parent))
+            temporary = self._stage(path, replace=self.force, is_folder=True)
             temporary.chmod(0o777 & ~_umask())
         except OSError as error:
             raise _cannot_write(path, error) from None
-        self._staged.append(_Staged(temporary, path, self.force))
         return Folder(temporary)
+
+    def _stage(self, path: Path, *, replace: bool, is_folder: bool = False) -> Path:
+        """A temporary file or folder that gets its name at the end. What was left by work that was killed goes first."""
+        clear_partials(path)
+        temporary, lock = make_partial(path, is_folder=is_folder)
+        self._staged.append(_Staged(temporary, path, replace))
+        if lock is not None:
+            self._held.append(lock)
+        return temporary
 
 
 class Folder:
@@ -194,13 +202,6 @@ def _put_in_place(temporary: Path, path: Path, *, replace: bool) -> None:
             raise
         except OSError:  # a file system without links
             temporary.replace(path)
-
-
-def _remove(temporary: Path) -> None:
-    if temporary.is_dir():
-        shutil.rmtree(temporary, ignore_errors=True)
-    else:
-        temporary.unlink(missing_ok=True)
 
 
 def _umask() -> int:
