@@ -39,6 +39,9 @@ class Source:
         path: where it is.
         notes: where wrong records and losses are counted.
         on_bytes: called with the number of bytes of every chunk taken from the disk, for a progress bar.
+
+    Attributes:
+        line: where the record begins that was read last, for whoever finds it wrong only later; not all formats have one.
     """
 
     def __init__(self, path: Path | str, notes: Notes | None = None, on_bytes: OnBytes | None = None) -> None:
@@ -46,6 +49,7 @@ class Source:
         self.notes = notes or Notes()
         self._on_bytes = on_bytes
         self._pipe: _Pipe | None = None
+        self.line: int | None = None
 
     @cached_property
     def path(self) -> Path:
@@ -77,12 +81,17 @@ class Source:
         path = self.path.with_suffix("") if self.path.suffix.lower() == ".gz" else self.path
         return path.suffix.lower()
 
+    @property
+    def shown(self) -> Path | str:
+        """What people call it."""
+        return "standard input" if self.is_stdin else self.path
+
     def beside(self, path: Path | str) -> Source:
         """Another file of the same input, with the same notes and progress."""
         return Source(path, self.notes, self._on_bytes)
 
     def error(self, message: str, line: int | None = None, hint: str | None = None) -> InputError:
-        return InputError(message, path="standard input" if self.is_stdin else self.path, line=line, hint=hint)
+        return InputError(message, path=self.shown, line=line, hint=hint)
 
     def open(self) -> IO[bytes]:
         """The bytes of the file, decompressed where they are gzipped (told by content, not by name)."""

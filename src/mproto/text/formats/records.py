@@ -31,6 +31,7 @@ def read_lines(source: Source, parse: Callable[[str, int], Document | None]) -> 
                 _reject(source, error, number)
             else:
                 if document is not None:
+                    source.line = number
                     yield document
 
 
@@ -94,12 +95,13 @@ def _attempt(source: Source, parse: Callable[[], Document | None], line: int) ->
         _reject(source, error, line)
     else:
         if document is not None:
+            source.line = line
             yield document
 
 
 def _reject(source: Source, error: InputError | ValueError, line: int) -> None:
     if isinstance(error, InputError):
-        source.notes.reject(error.at(source.path, line))
+        source.notes.reject(error.at(source.shown, line))
     else:
         source.notes.reject(source.error(str(error), line, "correct it"))
 
