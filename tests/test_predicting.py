@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,7 +66,7 @@ class TestJournal:
         return tmp_path / "out"
 
     def test_other_work(self, stopped: Path) -> None:
-        with pytest.raises(InputError, match="another model.*without --resume"):
+        with pytest.raises(InputError, match="another model.*--force instead of --resume"):
             Journal(stopped, "another", resume=True)
 
     def test_other_documents(self, stopped: Path) -> None:
@@ -80,9 +83,26 @@ class TestJournal:
         with Journal(stopped, "a model", resume=True) as journal:
             assert len(list(journal.follow(DOCUMENTS, label))) == len(DOCUMENTS)
 
-    def test_without_resume_it_begins_anew(self, stopped: Path) -> None:
-        with Journal(stopped, "another", resume=False) as journal:
+    def test_nothing_is_thrown_away_that_nobody_speaks_of(self, stopped: Path) -> None:
+        journal = Journal(stopped, "a model", resume=True)
+        before = journal.path.read_bytes()
+        message = (
+            "out: work on this output was stopped after 4 documents; go on with --resume, or begin anew with --force"
+        )
+        with pytest.raises(InputError, match=message):
+            Journal(stopped, "another", resume=False)
+        assert journal.path.read_bytes() == before
+
+    def test_by_force_it_begins_anew(self, stopped: Path) -> None:
+        with Journal(stopped, "another", resume=False, force=True) as journal:
             assert len(list(journal.follow(DOCUMENTS, label))) == len(DOCUMENTS)
+        assert not list(stopped.parent.iterdir())
+
+    def test_a_journal_without_a_document_is_no_work(self, tmp_path: Path) -> None:
+        with Journal(tmp_path / "out", "a model", resume=False) as journal:
+            assert journal.path.exists()  # as it is after a kill
+            with Journal(tmp_path / "out", "another", resume=False):
+                pass
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +170,120 @@ def test_highlighted_text(saved: Path, texts: Path, capsys: pytest.CaptureFixtur
         assert line == shown
 
 
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch, *streams: str) -> None:
+    for name in streams:
+        monkeypatch.setattr(getattr(sys, name), "isatty", lambda: True)
+
+
+def test_highlighted_text_does_not_obey_documents(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.jsonl").write_text(json.dumps({"text": "A\x1b]0;owned\x07 \x9b2J\rspirin\tone\ntwo"}))
+    assert main(["predict", str(saved), str(tmp_path / "x.jsonl"), "--highlight", "--threshold", "1"]) == 0
+    assert capsys.readouterr().out == "A␛]0;owned␇ \ufffd2J␍spirin  one\ntwo\n"
+    on_a_terminal(monkeypatch, "stdout")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert main(["predict", str(saved), str(tmp_path / "x.jsonl"), "--highlight"]) == 0
+    assert "\x1b" not in re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)  # but for our own colours
+
+
+class TestProgress:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        for number in range(3):
+            (tmp_path / f"{number}.txt").write_text("Aspirin helps.")
+        return tmp_path
+
+    def shown(self, saved: Path, capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+        assert main(["predict", str(saved), *map(str, arguments)]) == 0
+        return capsys.readouterr().err
+
+    def test_none_stands_among_what_is_printed(
+        self, saved: Path, texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        on_a_terminal(monkeypatch, "stderr")
+        assert "tagging" in self.shown(saved, capsys, texts, "--highlight")
+        on_a_terminal(monkeypatch, "stdout")
+        assert self.shown(saved, capsys, texts, "--highlight") == ""
+
+    def test_documents_are_counted_where_bytes_cannot_be(
+        self, saved: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert "tagging" not in self.shown(saved, capsys, folder, "--output", folder / "plain.jsonl")
+        on_a_terminal(monkeypatch, "stderr")
+        for way, name in (("--output", "a.jsonl"), ("--html", "a.html")):
+            shown = self.shown(saved, capsys, folder, way, folder / name)
+            assert re.search(r"tagging  3 documents  [\d,]+ documents/s", shown)
+
+
+class TestTooLong:
+    """A document that is too long is a wrong record like others."""
+
+    @pytest.fixture(autouse=True)
+    def short(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("mproto.inference.texts.MOST_CHARACTERS", 20)
+
+    GLINER = ['{"tokenized_text": ["Aspirin"], "ner": []}', json.dumps({"tokenized_text": 9 * ["rest"], "ner": []})]
+    FILES = {
+        "x.txt": "Aspirin helps.\n\n" + 3 * "Aspirin helps. " + "\nRest too.\n",
+        "x.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in ["Aspirin.", "Rest.", "a" * 21, "b"]),
+        "x.conll": "Aspirin O\n\n" + 9 * "rest O\n" + "\nRest O\n",
+        "x.json": "[" + ",\n".join([GLINER[0], GLINER[0], GLINER[1]]) + "]",
+    }
+
+    @pytest.mark.parametrize("name", FILES)
+    def test_it_is_named(self, name: str, saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = tmp_path / name
+        path.write_text(self.FILES[name])
+        call = ["predict", str(saved), str(path), "--output", str(tmp_path / "out.jsonl")]
+        assert main(call) == 2
+        error = capsys.readouterr().err
+        assert f"{path}, line 3: a text has " in error
+        assert "and 20 are the most that are read as one; split it" in error
+        assert main([*call, "--on-error", "skip", "--json"]) == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert shown["skipped"] == 1
+        assert shown["errors"] == [error.strip().removeprefix("mproto predict: ")]
+        assert shown["documents"] == len(list(read_documents(tmp_path / "out.jsonl"))) > 1
+
+    def test_in_a_folder(self, saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "long.txt").write_text("a" * 21)
+        assert main(["predict", str(saved), str(tmp_path), "--output", str(tmp_path / "out.jsonl")]) == 2
+        assert f"{tmp_path}: document 'long' has 21 characters" in capsys.readouterr().err
+
+
+def test_plain_text_from_standard_input(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["predict", str(saved), "-", "--output", str(tmp_path / "out.jsonl")]
+    for code, more in ((2, []), (0, ["--from", "text"])):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Aspirin helps.\n")))
+        assert main([*call, *more]) == code
+    error = capsys.readouterr().err
+    assert "standard input: its format cannot be told from its content; pass --from text if it is plain text" in error
+    assert [document.text for document in read_documents(tmp_path / "out.jsonl")] == ["Aspirin helps."]
+
+
+@pytest.mark.parametrize("file", ["texts.txt", "texts.jsonl"])
+def test_names_that_say_no_format_that_holds_labels(
+    file: str, saved: Path, texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / file
+    path.write_bytes(texts.read_bytes() if path.suffix == ".txt" else b'{"text": "Aspirin", "spans": []}\n')
+    for name, message in (
+        ("o.csv", "cannot be told from the name; name it with --to"),
+        ("o.txt", "cannot hold labels"),
+    ):
+        assert main(["predict", str(saved), str(path), "--output", str(tmp_path / name)]) == 2
+        error = capsys.readouterr().err
+        assert f"{tmp_path / name}: " in error
+        assert message in error
+        assert main(["predict", str(saved), str(path), "--output", str(tmp_path / name), "--to", "conll"]) == 0
+        capsys.readouterr()
+    assert main(["predict", str(saved), str(path), "--output", str(tmp_path / "bare")]) == 0
+    assert (tmp_path / "bare").read_bytes().startswith(b'{"')
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -157,8 +291,17 @@ def test_highlighted_text(saved: Path, texts: Path, capsys: pytest.CaptureFixtur
         (["--output", "a", "--html", "b"], "--output and --html"),
         (["--highlight", "--resume"], "cannot be resumed"),
         (["--output", "o.jsonl", "--threshold", "high"], "--threshold high is no score"),
-        (["--output", "o.jsonl", "--threshold", "Chemcal=0.5"], "did you mean Chemical"),
-        (["--output", "o.jsonl", "--threshold", "7"], "the threshold 7.0 is no score"),
+        (
+            ["--output", "o.jsonl", "--threshold", "0.5", "0.6"],
+            "predict: --threshold 0.5 0.6 is no score; give a number",
+        ),
+        (["--output", "o.jsonl", "--threshold", "=0.5"], "predict: --threshold =0.5 is no score"),
+        (["--output", "o.jsonl", "--threshold", "A=0.5", "A=0.6"], "or TYPE=NUMBER for each, once"),
+        (["--output", "o.jsonl", "--threshold", "Chemcal=0.5"], "predict: there is a threshold for 'Chemcal'"),
+        (["--html", "o.html", "--threshold", "Chemcal=0.5"], "did you mean Chemical"),
+        (["--highlight", "--threshold", "7"], "predict: the threshold 7.0 is no score"),
+        (["--highlight", "--json"], "cannot both go to standard output"),
+        (["--output", "-", "--json"], "cannot both go to standard output"),
     ],
 )
 def test_wrong_calls(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FLUSHED = 100
 """Documents that are at most lost when the machine stops."""
-ANEW = "start again without --resume"
+ANEW = "start again with --force instead of --resume"
 
 
 class Journal:
@@ -31,18 +31,32 @@ class Journal:
     Args:
         output: what is to be written in the end.
         about: what the work is done with, the same for the same model and settings.
-        resume: whether to go on with a journal that is there; without, one begins anew.
+        resume: whether to go on with a journal that is there.
+        force: whether to begin anew where one is.
 
     Raises:
-        InputError: there is one, of other work.
+        InputError: there is one of other work, or one that nobody said what to do with.
     """
 
-    def __init__(self, output: Path, about: str, *, resume: bool) -> None:
+    def __init__(self, output: Path, about: str, *, resume: bool, force: bool = False) -> None:
         self.path = output.with_name(f".{output.name}.progress")
         self._about = about
+        if not resume and not force:
+            self._check_none(output)
         self._known = self._read() if resume else []
         self._new = 0
         self._file: IO[str] | None = None
+
+    def _check_none(self, output: Path) -> None:
+        """Hours of work may be written down here, and are not thrown away because somebody forgot an option."""
+        try:
+            with self.path.open("rb") as file:
+                done = sum(1 for _ in file) - 1
+        except OSError:  # there is none; or it cannot be written either, which is said then
+            return
+        if done > 0:
+            what = f"work on this output was stopped after {done:,} documents"
+            raise InputError(what, path=output, hint="go on with --resume, or begin anew with --force")
 
     def _read(self) -> list[list[Any]]:
         known: list[list[Any]] = []
@@ -62,7 +76,7 @@ class Journal:
         return known
 
     def __enter__(self) -> Self:
-        fresh = self.path.with_name(f"{self.path.name}.partial")
+        fresh = self.path.with_name(f"{self.path.name}.fresh")
         try:
             self._file = fresh.open("w", encoding="utf-8")
             for line in (self._about, *self._known):

@@ -18,7 +18,7 @@ from mproto.cli.arguments import (
     match_options,
     options,
 )
-from mproto.cli.console import notes_as_dict, print_json, print_notes, progress, stdout
+from mproto.cli.console import counting, notes_as_dict, print_json, print_notes, progress, stdout
 from mproto.errors import InputError, Notes
 from mproto.visible import visible
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from mproto.text.document import Document
 
 SUMMARY = "find entities in documents with a trained model"
-DESCRIPTION = """Tag documents with a model and write them with the entities that it finds. Plain text becomes JSON Lines;
-other formats stay what they are unless the output's name says more. Where the output can hold it, `scores` has the score of
-each entity, in the order of the spans. Work that was stopped goes on with --resume."""
+DESCRIPTION = """Tag documents with a model and write them with the entities that it finds. Plain text becomes JSON Lines
+unless the output's name says another format; other formats stay what they are unless it says more. Where the output can hold
+it, `scores` has the score of each entity, in the order of the spans. Work that was stopped goes on with --resume."""
 EXAMPLE = "mproto predict my-run new.txt --output found.jsonl"
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 
@@ -66,6 +66,10 @@ def run(parsed: argparse.Namespace) -> None:
         raise InputError(f"--batch-size {parsed.batch_size} is not a number of sentences", hint="give 1 or more")
     if parsed.resume and ways != ["output"]:
         raise InputError(f"--{ways[0]} cannot be resumed", hint="leave --resume out")
+    prints = parsed.highlight or str(parsed.output) == "-"
+    if parsed.json and prints:
+        raise InputError("--json and the documents cannot both go to standard output", hint="name an output file")
+    threshold = _threshold(parsed.threshold)
     way, matching = combination(parsed), match_options(parsed)
     from mproto.inputs import Source
     from mproto.predicting import Reading, predict_documents, predict_file, predict_page
@@ -75,9 +79,12 @@ def run(parsed: argparse.Namespace) -> None:
     recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
     if parsed.gazetteer:
         recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), way, matching)
-    reading = Reading(parsed.read_format, options(parsed), parsed.batch_size, _threshold(parsed.threshold))
-    with progress("tagging", parsed.input) as on_bytes:
+    with (
+        progress("tagging", parsed.input, prints=prints) as on_bytes,
+        counting("tagging", parsed.input, prints=prints) as on_document,
+    ):
         source = Source(parsed.input, notes, on_bytes)
+        reading = Reading(parsed.read_format, options(parsed), parsed.batch_size, threshold, on_document)
         if parsed.highlight:
             _highlight(predict_documents(recognizer, source, reading), recognizer.labels)
             print_notes(notes)
@@ -109,10 +116,13 @@ def _threshold(given: list[str]) -> float | dict[str, float] | None:
     try:
         if len(given) == 1 and "=" not in given[0]:
             return float(given[0])
-        return {type_: float(score) for type_, _, score in (value.rpartition("=") for value in given)} or None
+        scores = {type_: float(score) for type_, _, score in (value.rpartition("=") for value in given)}
+        if "" in scores or len(scores) < len(given):
+            raise ValueError
     except ValueError:
-        hint = "give a number from 0 to 1, or TYPE=NUMBER for each type"
+        hint = "give a number from 0 to 1 for all types, or TYPE=NUMBER for each, once"
         raise InputError(f"--threshold {' '.join(given)} is no score", hint=hint) from None
+    return scores or None
 
 
 def _highlight(documents: Iterable[Document], labels: tuple[str, ...]) -> None:
