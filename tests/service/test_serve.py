@@ -69,6 +69,9 @@ def test_the_example_answers_and_stops_in_order(tmp_path: Path) -> None:
             while "mproto_batch_texts_count 0.0" in client.get("/metrics").text:
                 pass
             process.send_signal(signal.SIGTERM)  # while most of the texts wait
+        with pytest.raises(httpx.TransportError):  # soon nobody listens, and until then nothing has changed
+            while httpx.get(f"{address}/health/ready").status_code == 200:
+                pass
         asking.join()
         assert [len(answer.json()["entities"]) for answer in answers] == [40]
         (terms,) = [
