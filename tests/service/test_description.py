@@ -60,4 +60,5 @@ def test_limits_are_part_of_it(service: Running) -> None:
     assert one["properties"]["text"]["maxLength"] == 200
     assert several["properties"]["texts"]["maxItems"] == 5
     assert several["properties"]["types"]["items"]["enum"] == list(small_model().labels)
+    assert list(several["properties"]["threshold"]["anyOf"][1]["properties"]) == list(small_model().labels)
     assert Limits().texts != 5

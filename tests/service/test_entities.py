@@ -73,6 +73,20 @@ def test_threshold_and_types() -> None:
         assert words(threshold=0.5) == ["Aspirin", "Fever"]
         assert words(types=["Disease"]) == ["Fever", "Gout"]
         assert words(types=["Disease"], threshold=1) == []
+        assert words(threshold={}) == words()
+        assert words(threshold={"Chemical": 0.5}) == ["Aspirin", "Fever", "Gout"]
+        assert words(threshold={"Chemical": 0.5, "Disease": 1}) == ["Aspirin"]
+        assert words(threshold={"Chemical": 0.5}, types=["Chemical"]) == ["Aspirin"]
+
+
+def test_thresholds_are_those_of_the_model() -> None:
+    model = small_model()
+    threshold = {model.labels[0]: 0.9, model.labels[1]: 0.5}
+    with running(model) as service:
+        found = service.post({"texts": SENTENCES, "threshold": threshold}).json()["entities"]
+    wanted = model(SENTENCES, threshold=threshold)
+    assert [without_scores(of) for of in found] == [without_scores(of) for of in wanted]
+    assert 0 < sum(map(len, wanted)) < sum(map(len, model(SENTENCES)))
 
 
 @pytest.mark.parametrize("text", ["\x00", "😀 Aspirin", "\u202e", "é" * 50, "\ufeff", "\U0010ffff"])
@@ -100,6 +114,10 @@ WRONG = {
     b'{"text": "a", "threshold": 1.5}': "threshold: input should be less than or equal to 1",
     b'{"text": "a", "threshold": "0.5"}': "threshold: input should be a valid number",
     b'{"text": "a", "threshold": NaN}': "threshold: input should be a finite number",
+    b'{"text": "a", "threshold": null}': "threshold: input should be a valid number",
+    b'{"text": "a", "threshold": {"Chemical": 2}}': "threshold.Chemical: input should be less than or equal to 1",
+    b'{"text": "a", "threshold": {"Chemical": null}}': "threshold.Chemical: input should be a valid number",
+    b'{"text": "a", "threshold": {"Drug": 0}}': "threshold: 'Drug' is no type of this model; it has Chemical, Disease.",
     b'{"text": "a", "types": []}': "types: list should have at least 1 item",
     b'{"text": "a", "types": ["Drug"]}': "types: 'Drug' is no type of this model; it has Chemical, Disease.",
     b'{"text": "a", "treshold": 0.5}': "treshold is no field of a request; it has text, texts, threshold, types.",

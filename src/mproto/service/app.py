@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
+from mproto.inference.thresholds import thresholds
 from mproto.service.batching import ModelError
 from mproto.service.body import GoneError, read_body
 from mproto.service.description import describe
@@ -82,10 +83,12 @@ class Handlers:
         except ModelError as error:
             request.state.log["error"] = str(error)
             raise failed(request.state.log["id"], "model") from None
-        if asked.threshold > 0 or asked.types:
-            types = frozenset(asked.types or served.labels)
-            least = asked.threshold
-            found = [[e for e in of if e["score"] >= least and e["entity_group"] in types] for of in found]
+        if asked.threshold or asked.types:
+            least = thresholds(asked.threshold, served.labels)
+            types = frozenset(asked.types or least)
+            found = [
+                [e for e in of if (type_ := e["entity_group"]) in types and e["score"] >= least[type_]] for of in found
+            ]
         figures = {"texts": len(texts), "characters": sum(map(len, texts)), "entities": sum(map(len, found))}
         served.metrics.tagged(**figures)
         request.state.log.update(figures)

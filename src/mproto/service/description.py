@@ -80,8 +80,11 @@ def describe(limits: Limits, labels: Sequence[str], *, with_token: bool) -> Json
 def _request(limits: Limits, labels: Sequence[str]) -> Json:
     text = {"type": "string", "maxLength": limits.characters}
     type_ = {"type": "string", "enum": list(labels)} if labels else {"type": "string"}
+    score = {"type": "number", "minimum": 0, "maximum": 1}
+    each: Json = {"type": "object", "description": "for some types; the others have none"}
+    each |= {"properties": dict.fromkeys(labels, score), "additionalProperties": False if labels else score}
     shared = {
-        "threshold": {"type": "number", "minimum": 0, "maximum": 1, "description": "leave out lower scores"},
+        "threshold": {"anyOf": [score, each], "description": "leave out lower scores: of all types, or of each"},
         "types": {"type": "array", "items": type_, "minItems": 1, "description": "only these types"},
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
 from mproto.service.problems import ProblemError
 
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
     from mproto.service.limits import Limits
 
-Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Threshold = Annotated[
+    Annotated[Score, Tag("one")] | Annotated[dict[str, Score], Tag("each")],
+    Discriminator(lambda given: "each" if isinstance(given, dict) else "one"),
+]
+"""One for all types, or one each for some. Told apart first, so that an error is about the one that was meant."""
 
 
 class Asked(BaseModel):
@@ -113,10 +118,12 @@ def read_request(body: bytes, limits: Limits, labels: Sequence[str]) -> Asked:
             where = "text" if asked.is_one else f"texts[{number}]"
             problem = f"{where} has {len(text)} characters, more than the {limits.characters} that a text may have"
             raise ProblemError(422, f"{problem}; split it between paragraphs.")
-    for wanted in asked.types:
-        if wanted not in labels:
-            problem = f"types: {wanted[:40]!r} is no type of this model; it has {', '.join(labels)}."
-            raise ProblemError(422, problem)
+    of_types = {"threshold": asked.threshold if isinstance(asked.threshold, dict) else (), "types": asked.types}
+    for field, types in of_types.items():
+        for wanted in types:
+            if wanted not in labels:
+                problem = f"{field}: {wanted[:40]!r} is no type of this model; it has {', '.join(labels)}."
+                raise ProblemError(422, problem)
     return asked
 
 
@@ -126,7 +133,8 @@ def _sentence(error: ValidationError) -> str:
     first = problems[0]
     if first["type"] == "json_invalid":
         return f"The body is not JSON: {first['msg'].removeprefix('Invalid JSON: ')}."
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}"[:41] for part in first["loc"]).lstrip(".")
+    parts = [part for number, part in enumerate(first["loc"]) if number != 1 or first["loc"][0] != "threshold"]  # a tag
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}"[:41] for part in parts).lstrip(".")
     known = ", ".join(Asked.model_fields)
     if first["type"] == "extra_forbidden":
         return f"{place} is no field of a request; it has {known}."
