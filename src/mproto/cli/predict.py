@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="OUT", type=Path, help="a file (also .gz), or - for standard output")
     parser.add_argument("--html", metavar="FILE", type=Path, help="write a page with the entities marked instead")
     parser.add_argument("--highlight", action="store_true", help="print the texts with the entities marked instead")
-    parser.add_argument("--resume", action="store_true", help="go on with work that was stopped")
+    parser.add_argument("--resume", action="store_true", help="go on with work that was stopped; --force begins anew")
     parser.add_argument(
         "--threshold", nargs="+", metavar="S|TYPE=S", default=[], help="the least score, for all types or for each"
     )
