@@ -59,6 +59,12 @@ class MissingExtraError(InputError):
         super().__init__(f"{what} needs an optional package", hint=f"run: pip install 'mproto-ner[{extra}]'")
 
 
+def in_short(error: BaseException) -> str:
+    """What an error of another library says, as one sentence: some go on for many lines, about all that might be meant."""
+    lines = str(error).strip().splitlines()
+    return (lines[0].partition(". ")[0].rstrip(" .:") if lines else "") or type(error).__name__
+
+
 class Notes:
     """What happened on the way and must not stay silent: rejected records, repairs, losses; all counted.
 

@@ -18,6 +18,7 @@ from transformers import AutoConfig
 
 from mproto.encoding.shapes import Shape, keeps_case
 from mproto.encoding.tokens import Tokens
+from mproto.errors import InputError, in_short
 from mproto.models.available import EMBEDDED, Available, available
 from mproto.models.loading import load_parts, load_tokenizer, network, quiet
 from mproto.models.precision import mixed_precision
@@ -93,7 +94,12 @@ class Encoder(nn.Module):
         """
         config = dict(config)
         with quiet():
-            tokenizer = load_tokenizer(name, str(folder), local_files_only=True, trust_remote_code=False)
+            try:
+                tokenizer = load_tokenizer(name, str(folder), local_files_only=True, trust_remote_code=False)
+            except InputError:
+                raise
+            except Exception as error:  # whatever a wrong file makes transformers and tokenizers stumble over
+                raise ValueError(f"its tokenizer cannot be read ({in_short(error)})") from error
             return cls(
                 name, tokenizer, network(AutoConfig.for_model(config.pop("model_type"), **config)), shapes=shapes
             )

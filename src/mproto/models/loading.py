@@ -19,7 +19,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
-from mproto.errors import InputError
+from mproto.errors import InputError, in_short
 from mproto.models.available import EMBEDDED, WEIGHTS, check_embedded, embedded_folder, why_not
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ def _load(
     except InputError:
         raise
     except OSError as error:
-        what = f"encoder {name!r} cannot be loaded: {_first_line(error)}"
+        what = f"encoder {name!r} cannot be loaded: {in_short(error)}"
         raise _NotHereError(what, hint=f"check its files, or fetch it again; {LIST}") from error
     except Exception as error:  # whatever a wrong file makes transformers, tokenizers or safetensors stumble over
         code = "trust_remote_code" in str(error)
-        what = "it needs code of its own, which mproto never runs" if code else _first_line(error)
+        what = "it needs code of its own, which mproto never runs" if code else in_short(error)
         hint = "name an encoder that transformers knows" if code else "check its files, or fetch it again"
         raise InputError(f"encoder {name!r} cannot be loaded: {what}", hint=hint) from error
     _check_weights(name, report)
@@ -193,8 +193,3 @@ def _check_vocabulary(name: str, tokenizer: PreTrainedTokenizerBase, model: PreT
     if not rows / 2 < known <= rows:  # some networks have rows to spare, rounded up
         what = f"the tokenizer of {name!r} knows {known:,} sub-words, its network {rows:,}"
         raise InputError(what, hint="tokenizer files are missing or another model's; fetch it again")
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__

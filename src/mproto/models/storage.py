@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from mproto.errors import InputError
+from mproto.errors import InputError, in_short
 from mproto.inference.folder import AGAIN, WEIGHTS, check_no_pickle
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
@@ -44,14 +44,24 @@ def load_model(folder: Path, description: dict[str, Any], config: Config) -> Mod
         encoder = Encoder.from_files(parts["config"], folder, parts["name"], shapes=config.shapes)
         model = get_method(config.method).build(encoder, description["labels"], config)
         weights = _load_weights(folder / WEIGHTS)
-        if weights.keys() != model.state_dict().keys():
-            raise ValueError(f"its weights are not those of the method {config.method}, which config.json names")
+        _check_weights(weights, model.state_dict(), config.method)
         model.load_state_dict(weights)
         model.calibration = float(description.get("calibration", model.calibration))
         model.reach = int(description.get("reach", model.reach))
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"is not a whole model: {error}", path=folder, hint=AGAIN) from None
+    except InputError as error:
+        raise error.at(folder) from None
+    except Exception as error:  # whatever a wrong file makes transformers, tokenizers or torch stumble over
+        raise InputError(f"is not a whole model: {in_short(error)}", path=folder, hint=AGAIN) from error
     return model.eval()
+
+
+def _check_weights(weights: dict[str, Tensor], expected: dict[str, Tensor], method: str) -> None:
+    if weights.keys() != expected.keys():
+        raise ValueError(f"its weights are not those of the method {method}, which config.json names")
+    for name, tensor in weights.items():
+        if tensor.shape != expected[name].shape:
+            shapes = f"{list(tensor.shape)}, and with its config.json it should be {list(expected[name].shape)}"
+            raise ValueError(f"the shape of its {name} is {shapes}")
 
 
 def _load_weights(path: Path) -> dict[str, Tensor]:
