@@ -8,7 +8,7 @@ from typing import IO
 import pytest
 
 from mproto.errors import InputError, MprotoError
-from mproto.outputs import Outputs
+from mproto.outputs import Outputs, filled
 
 
 def names(folder: Path) -> list[str]:
@@ -71,3 +71,32 @@ def test_existing_files_are_kept_without_force(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="exists already"), Outputs() as outputs:
         outputs.open(tmp_path / "a")
     assert (tmp_path / "a").read_bytes() == b"old"
+
+
+class TestFilled:
+    """Files that a library writes by itself."""
+
+    @pytest.fixture
+    def old(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "folder"
+        folder.mkdir()
+        for name in ("a", "gone", "mine"):
+            (folder / name).write_text("old")
+        return folder
+
+    def test_they_come_together(self, old: Path) -> None:
+        with filled(old, discarded=("gone", "a", "never")) as place:
+            (place / "a").write_text("new")
+            (place / "b").write_text("new")
+            assert {name for name in names(old) if not name.startswith(".")} == {"a", "gone", "mine"}
+            assert (old / "a").read_text() == "old"
+        assert {path.name: path.read_text() for path in old.iterdir()} == {"a": "new", "b": "new", "mine": "old"}
+
+    @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+    def test_or_not_at_all(self, old: Path, tmp_path: Path, error: type[BaseException]) -> None:
+        for folder in (old, tmp_path / "new"):
+            with pytest.raises(error), filled(folder, discarded=("gone",)) as place:
+                (place / "a").write_text("new")
+                raise error
+        assert {path.name: path.read_text() for path in old.iterdir()} == dict.fromkeys(("a", "gone", "mine"), "old")
+        assert names(tmp_path) == ["folder"]

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
@@ -18,6 +18,7 @@ if sys.platform != "win32":
     import fcntl
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
     from typing import Self
 
@@ -99,7 +100,7 @@ class Outputs:
                 stream = path.open("wb")
             else:
                 temporary = self._stage(path, replace=replace)
-                temporary.chmod(0o666 & ~_umask())
+                usual_permissions(temporary)
                 stream = temporary.open("wb", buffering=1 << 16)
         except OSError as error:
             raise _cannot_write(path, error) from None
@@ -154,6 +155,42 @@ class Folder:
                 data = data[os.write(handle, data) :]
         finally:
             os.close(handle)
+
+
+@contextmanager
+def filled(folder: Path, discarded: tuple[str, ...] = ()) -> Iterator[Path]:
+    """A folder for libraries that write several files themselves, which then go into another one, over those of their names.
+
+    They come there together when the block ends, or not at all when it fails; what else is there stays.
+
+    Args:
+        folder: made where it is not there.
+        discarded: names of files that go where the new output does not have them.
+
+    Raises:
+        OSError: something cannot be written.
+    """
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    place = Path(tempfile.mkdtemp(prefix=".", suffix=".partial", dir=folder))
+    try:
+        yield place
+        written = {file.name: file for file in place.iterdir()}
+        for name, file in written.items():
+            file.replace(folder / name)
+        for name in set(discarded) - set(written):
+            (folder / name).unlink(missing_ok=True)
+        is_new = False
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        if is_new:
+            with suppress(OSError):  # somebody else may have put something there
+                folder.rmdir()
+
+
+def usual_permissions(path: Path) -> None:
+    """Let others read a file as they may read any new one; some libraries write files that only their owner can read."""
+    path.chmod(0o666 & ~_umask())
 
 
 def _real(path: Path) -> Path:

@@ -14,6 +14,7 @@ from mproto.models.batch import collate
 from mproto.models.loading import quiet
 from mproto.models.self_training import SelfTrainingModel
 from mproto.models.tagger import TaggerModel
+from mproto.outputs import usual_permissions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +48,8 @@ def export_transformers(recognizer: Recognizer, folder: Path) -> None:
     heads = [part for part in plain.modules() if isinstance(part, nn.Linear) and part.out_features == len(model.tags)]
     heads[-1].load_state_dict(model.head.state_dict())
     plain.save_pretrained(folder)
+    for weights in folder.glob("*.safetensors"):
+        usual_permissions(weights)
     encoder.tokenizer.save_pretrained(folder)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
+from mproto.outputs import usual_permissions
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -24,3 +26,4 @@ def save_tensors(tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, 
         save_file({name: value.contiguous() for name, value in tensors.items()}, path, metadata)
     except SafetensorError as error:
         raise OSError(str(error)) from None
+    usual_permissions(path)
