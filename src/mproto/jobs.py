@@ -1,11 +1,10 @@
-"""From files to files: what the commands `train`, `report` and `evaluate` do."""
+"""From files to files: what the commands `train` and `report` do."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
 from dataclasses import dataclass
-from itertools import tee
 from typing import TYPE_CHECKING, Any
 
 from mproto.analysis.report import Report, report
@@ -18,13 +17,12 @@ from mproto.outputs import Outputs
 from mproto.recognizer import Recognizer
 from mproto.text.convert import check_apart
 from mproto.text.formats import Options, detect, get_format
-from mproto.text.scoring import Scorer, Scores
 from mproto.training import train
 from mproto.training.board import Board
 from mproto.training.folder import BOARD, REPORT, read_history
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from mproto.config import Config
@@ -240,37 +238,5 @@ def report_run(
     return found
 
 
-def evaluate_file(
-    recognizer: Recognizer,
-    source: Source,
-    *,
-    terms: Iterable[str] | None = None,
-    read_format: str | None = None,
-    options: Options = Options(),
-    batch_size: int = 64,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Scores:
-    """The scores of a model on labelled documents; human labels count where there are distant ones too."""
-    scorer = Scorer(terms)
-    gold, again = tee(_gold(_read(source, read_format, options)))
-    predicted = recognizer.predict((document.bare() for document in again), batch_size=batch_size)
-    found = any_gold = False
-    for right, guess in zip(gold, predicted, strict=True):
-        found, any_gold = True, any_gold or bool(right.spans)
-        scorer.add(right.text, right.spans, guess.spans)
-    if not found or not any_gold:
-        raise source.error(
-            "holds no labelled entity to compare with" if found else "holds no document",
-            hint="name a corpus with human labels",
-        )
-    return scorer.scores(bootstrap=bootstrap, seed=seed)
-
-
 def _read(source: Source, format: str | None, options: Options) -> Iterator[Document]:
     return (get_format(format) if format else detect(source)).read(source, options)
-
-
-def _gold(documents: Iterable[Document]) -> Iterator[Document]:
-    for document in documents:
-        yield document.by_people()

@@ -61,7 +61,7 @@ def run(parsed: argparse.Namespace) -> None:
     if parsed.record is not None:
         _check_record(parsed, way)
     gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
-    from mproto.jobs import evaluate_file
+    from mproto.evaluating import evaluate_file
     from mproto.recognizer import Recognizer
 
     recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
