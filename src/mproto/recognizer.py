@@ -32,7 +32,7 @@ from mproto.inference.mentions import Mentions
 from mproto.inference.provenance import provenance_of
 from mproto.inference.styles import get_style, word_numbers
 from mproto.inference.terms import Terms
-from mproto.inference.texts import as_documents, blocks, check_length, is_one
+from mproto.inference.texts import as_documents, blocks, check_batch_size, check_call, check_length, is_one
 from mproto.inference.thresholds import thresholds
 from mproto.outputs import Outputs
 from mproto.version import __version__
@@ -170,11 +170,9 @@ class Recognizer:
             InputError: something there is no text, or too long, or the call is wrong.
         """
         write = get_style(style)
-        thresholds(threshold, self.labels)  # a wrong one is wrong at once, and not when somebody reads the stream
+        thresholds(threshold, self.labels)  # what is wrong is so at once, and not when somebody reads the stream
+        check_call(texts, split=is_split_into_words, batch_size=batch_size)
         one = is_one(texts, split=is_split_into_words)
-        if not one and isinstance(texts, str | bytes | None):
-            hint = "give a list of words" if isinstance(texts, str) else "give a string, or several"
-            raise InputError(f"{texts!r:.40} is no text" + " of words" * is_split_into_words, hint=hint)
         documents = as_documents([texts] if one else texts, split=is_split_into_words)
 
         def written() -> Iterator[Any]:
@@ -236,9 +234,19 @@ class Recognizer:
     def tagged(
         self, documents: Sequence[Document], *, batch_size: int = 64, features: bool = False
     ) -> Iterator[tuple[list[Window], Tagged]]:
-        """What the model says of the documents' words, some windows at a time, the longest first."""
+        """What the model says of the documents' words, some windows at a time, the longest first.
+
+        Raises:
+            InputError: a document is too long, or the call is wrong; told at once, before anybody splits a text into words.
+        """
+        check_batch_size(batch_size)
         for document in documents:
             check_length(document)
+        return self._tagged(documents, batch_size, features=features)
+
+    def _tagged(
+        self, documents: Sequence[Document], batch_size: int, *, features: bool
+    ) -> Iterator[tuple[list[Window], Tagged]]:
         tagger = self.tagger
         texts = [document.word_texts for document in documents]
         windows = make_windows(texts, tagger.tokens, tagger.window, tagger.window // CONTEXT_OF)

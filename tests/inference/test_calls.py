@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -146,6 +147,12 @@ def test_provenance_names_terms_and_training_mentions(tmp_path: Any) -> None:
         (lambda ner: ner(TEXT, threshold={"Chemcal": 0.5}), "did you mean Chemical"),
         (lambda ner: ner(TEXT, style="json"), "choose from hf, spacy, gliner"),
         (lambda ner: ner("x" * (MOST_CHARACTERS + 1)), "10,000,001 characters"),
+        (lambda ner: ner(3), "3 is no text; give a string, or several"),
+        (lambda ner: ner({"a": 1}), "{'a': 1} is no text"),
+        (lambda ner: ner(Document(TEXT)), "Document.* is no text"),
+        (lambda ner: ner(3, is_split_into_words=True), "3 is no text of words"),
+        *[(lambda ner, n=n: ner(iter([TEXT]), batch_size=n), f"batch_size is {n!r}, no") for n in (0, 1.5, True, "8")],
+        (lambda ner: ner.tagged([], batch_size=0), "batch_size is 0"),
         (lambda ner: ner.with_gazetteer(Gazetteer(()), "both"), "union, prefer-gazetteer"),
     ],
 )
@@ -153,6 +160,27 @@ def test_wrong_calls(call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         call(small_model())
     assert small_model()(TEXT)  # and it still works
+
+
+@pytest.mark.parametrize("name", ["entities", "tagged", "predict", "__call__"])
+def test_what_is_too_long_is_refused_before_it_is_split_into_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def split(text: str) -> Any:
+        raise AssertionError("words of fifty megabytes are gigabytes")
+
+    monkeypatch.setattr("mproto.text.document.split_words", split)
+    text = "a " * MOST_CHARACTERS
+    with pytest.raises(InputError, match="20,000,000 characters, and 10,000,000 are the most"):
+        list(getattr(small_model(), name)([text if name == "__call__" else Document(text)]))
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    for number in (0.5, np.float64(0.5), np.float32(0.5), np.float16(0.5)):
+        assert small_model()(TEXT, threshold=number) == small_model()(TEXT, threshold=0.5)
+        assert small_model()(TEXT, threshold={"Chemical": number}) == small_model()(TEXT, threshold={"Chemical": 0.5})
+    assert plain(small_model()(TEXT, batch_size=np.int64(2))) == plain(small_model()(TEXT))
+    for wrong in (np.float32(1.5), np.float32("nan"), np.bool_(True)):
+        with pytest.raises(InputError, match="is no score"):
+            small_model()(TEXT, threshold=wrong)
 
 
 def test_nothing_to_find_nothing() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from mproto.errors import InputError
@@ -26,6 +28,28 @@ def is_one(texts: Any, *, split: bool) -> bool:
     if not split:
         return isinstance(texts, str)
     return isinstance(texts, list | tuple) and bool(texts) and isinstance(texts[0], str)
+
+
+def check_call(texts: Any, *, split: bool, batch_size: object) -> None:
+    """See to it that a call can be right, before anybody reads what it gives.
+
+    Raises:
+        InputError: there is no text, nor can there be several; or so many windows cannot be read at once.
+    """
+    check_batch_size(batch_size)
+    if not is_one(texts, split=split) and (isinstance(texts, str | bytes | Mapping) or not _is_iterable(texts)):
+        hint = "give a list of words" if split and isinstance(texts, str) else "give a string, or several"
+        raise InputError(f"{texts!r:.40} is no text" + " of words" * split, hint=hint)
+
+
+def check_batch_size(batch_size: object) -> None:
+    """See to it that this is a number of windows.
+
+    Raises:
+        InputError: it is not.
+    """
+    if isinstance(batch_size, bool) or not isinstance(batch_size, Integral) or batch_size < 1:
+        raise InputError(f"batch_size is {batch_size!r}, no number of windows", hint="give a whole number from 1 on")
 
 
 def as_documents(texts: Iterable[Any], *, split: bool) -> Iterator[Document]:
@@ -83,6 +107,15 @@ def _from_words(words: Any, number: int) -> Document:
             what = "empty" if word == "" else f"{_kind(word)}, not a string"
             raise InputError(f"word {place} of text {number} is {what}", hint="leave it out")
     return Document.from_words(words)
+
+
+def _is_iterable(value: Any) -> bool:
+    """Whether a loop could go over it; some classes that know no `__iter__` are, too."""
+    try:
+        iter(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _kind(value: Any) -> str:
