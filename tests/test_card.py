@@ -157,3 +157,20 @@ def test_scores_that_are_none_are_told_as_they_are(wrong: object) -> None:
     assert "model-index" not in front
     assert any(line == f"scores: {wrong}" for line in lines(body))
     assert "None were recorded" in body
+
+
+def test_names_are_told_where_there_are_any() -> None:
+    assert "matched as names" not in made(card={"types matched as names": []})[1]
+    assert any("names: ['Chemical']" in line for line in lines(made(card={"types matched as names": ["Chemical"]})[1]))
+
+
+def test_it_says_what_form_the_model_has() -> None:
+    cards = {int8: made(int8=int8)[1] for int8 in (None, False, True)}
+    assert [("ONNX" in card, "eight bits" in card) for card in cards.values()] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]
+    for int8, card in cards.items():
+        assert ("mproto-ner[train]" in card, "mproto-ner[onnx]" in card) == (int8 is None, int8 is not None)
+        assert lines(card)[-1].startswith("pip install")

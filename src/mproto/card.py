@@ -43,6 +43,7 @@ def model_card(
     *,
     scheme: str | None = None,
     keeps_case: bool | None = None,
+    int8: bool | None = None,
 ) -> str:
     """A model card as Hugging Face has them: Markdown behind a block of YAML.
 
@@ -56,15 +57,17 @@ def model_card(
         settings: of the run.
         scheme: of the tags; where it is `io`, the card warns of entities that touch.
         keeps_case: whether the encoder's tokenizer does; where not, the card says so.
+        int8: of an exported model, whether its weights have eight bits.
     """
     scores = _scores(card)
     title = f"Named-entity recogniser: {', '.join(labels)}"
+    needs = f"`pip install 'mproto-ner[{'train' if int8 is None else 'onnx'}]'` installs what this needs."
     sections = [
-        [f"# {_text(title)}", "", *_what(labels, method, encoder, version)],
+        [f"# {_text(title)}", "", *_what(labels, method, encoder, version), *_form(int8)],
         ["## Training data", "", *_data(card, settings), *_rest(card, scores)],
         ["## Scores", "", *_measured(scores)],
         ["## Limits", "", *_limits(card, settings, scheme, keeps_case)],
-        ["## How to use it", "", *USE],
+        ["## How to use it", "", *USE, "", needs],
     ]
     return "\n\n".join("\n".join(lines) for lines in [list(_front_matter(title, card, scores)), *sections]) + "\n"
 
@@ -79,9 +82,7 @@ ner("a text")  # [{"entity_group": …, "score": …, "word": …, "start": …,
 ```
 mproto predict this-folder new.txt --output found.jsonl
 mproto evaluate this-folder test.jsonl
-```
-
-`pip install 'mproto-ner[train]'` installs what this needs.""".splitlines()
+```""".splitlines()
 
 
 def with_scores(card: Mapping[str, Any], corpus: str, values: Mapping[str, float]) -> dict[str, Any]:
@@ -112,6 +113,13 @@ def _what(labels: Sequence[str], method: str, encoder: str, version: str) -> Ite
     yield f"Made with mproto {_text(version)}: method {_text(method)}, on the encoder {_text(encoder)}."
 
 
+def _form(int8: bool | None) -> Iterator[str]:
+    if int8 is not None:
+        yield ""
+        bits = "rounded to eight bits, which may change what it finds a little" if int8 else "as they were trained"
+        yield f"It is exported: a graph of ONNX, which needs no torch, with weights {bits}."
+
+
 def _data(card: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
     documents, people = card.get(DOCUMENTS), card.get(BY_PEOPLE)
     if documents is not None and GAZETTEER in card:
@@ -132,6 +140,7 @@ def _data(card: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]
 def _rest(card: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[str]:
     """What has no place of its own; scores too, where they are not what they should be."""
     placed = {DOCUMENTS, BY_PEOPLE, GAZETTEER, CALIBRATED, *([SCORES] if scores else [])}
+    placed |= set() if card.get(NAMES) else {NAMES}
     yield from (f"- {_text(key)}: {_text(value)}" for key, value in card.items() if key not in placed)
 
 
