@@ -22,5 +22,15 @@ def tiny_model() -> Recognizer:
     return recognizer
 
 
+@cache
+def tiny_export() -> Path:
+    """The same, exported: a folder that tests must not change."""
+    from mproto.integrations.onnx import export_onnx
+
+    folder = Path(tempfile.mkdtemp())
+    export_onnx(tiny_model(), folder)
+    return folder
+
+
 def documents() -> list[Document]:
     return [Document(document.text) for document in demo.documents("test")[:12]]

@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-import shutil
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mproto.card import NAMES, model_card, with_scores
-from mproto.config import Config
 from mproto.encoding.plan import longest_first
 from mproto.encoding.shapes import keeps_case
 from mproto.encoding.windows import make_windows
-from mproto.errors import InputError, MissingExtraError
+from mproto.errors import InputError
 from mproto.gazetteer.options import MatchOptions
 from mproto.hub import find_model, push_to_hub
 from mproto.inference.entities import Entity, read_entities
 from mproto.inference.folder import (
-    AGAIN,
     BEST,
     CONFIG,
-    WEIGHTS,
     as_json,
-    check_files,
     model_folder,
     read_description,
-    write_description,
 )
-from mproto.inference.mentions import Mentions
 from mproto.inference.provenance import provenance_of
 from mproto.inference.styles import get_style, word_numbers
 from mproto.inference.terms import Terms
 from mproto.inference.texts import as_documents, blocks, check_batch_size, check_call, check_length, is_one
 from mproto.inference.thresholds import thresholds
 from mproto.outputs import Outputs
+from mproto.stored import load, model_fingerprint, save
 from mproto.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from mproto.config import Config
     from mproto.encoding.windows import Window
     from mproto.gazetteer.entries import Gazetteer
+    from mproto.inference.mentions import Mentions
     from mproto.inference.styles import Style
     from mproto.inference.tagger import Tagged, Tagger
     from mproto.inference.terms import Combination
@@ -137,8 +133,9 @@ class Recognizer:
         if options.case != "smart" or options.names is not None:
             return options
         known = self.card.get(NAMES)
-        names = frozenset(known) if known is not None else self.mentions.names() if self.mentions else frozenset()
-        return replace(options, names=names & set(gazetteer.types))
+        if not isinstance(known, list | tuple):  # whatever else somebody may have written there
+            known = self.mentions.names() if self.mentions else ()
+        return replace(options, names=frozenset(type_ for type_ in gazetteer.types if type_ in known))
 
     def __call__(
         self,
@@ -263,22 +260,13 @@ class Recognizer:
     def save_pretrained(self, folder: Path | str) -> None:
         """Write the model as a folder: `config.json`, `model.safetensors`, the tokenizer's files, and a model card.
 
+        It may be the folder that the model came from. Where there is another model, this one takes its place, all at once.
+
         Raises:
+            InputError: an exported model is not where it was loaded from any more.
             OSError: it cannot be written.
         """
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        if isinstance(exported := getattr(self.tagger, "folder", None), Path):
-            shutil.copytree(exported, folder, dirs_exist_ok=True)
-            return
-        from mproto.models.storage import save_model
-
-        parts = save_model(self.model, folder)
-        if self.mentions is not None:
-            self.mentions.save(folder)
-        about = {"mproto_version": __version__, **parts, "settings": self.config.as_dict(), "card": self.card}
-        write_description(folder, about, checked=(WEIGHTS,))
-        (folder / "README.md").write_text(self.model_card(), "utf-8")
+        save(Path(folder), self.tagger, self.config, self.card, self.mentions, self.model_card())
 
     def model_card(self) -> str:
         """A README for whoever finds the model."""
@@ -291,6 +279,7 @@ class Recognizer:
             self.config.as_dict(),
             scheme="bio" if any(tag.startswith("B-") for tag in self.tagger.tags) else "io",
             keeps_case=keeps_case(self.tagger.tokens),
+            int8=getattr(self.tagger, "int8", None),
         )
 
     def record_scores(self, folder: Path | str, corpus: str, scores: Counts) -> None:
@@ -309,7 +298,7 @@ class Recognizer:
         with Outputs(force=True) as outputs:
             outputs.hold(folder)
             description = read_description(folder)
-            if self.fingerprint and _fingerprint(description) != self.fingerprint:
+            if self.fingerprint and model_fingerprint(description) != self.fingerprint:
                 raise InputError("holds another model than the one that was scored", path=folder, hint="score it again")
             card = with_scores(description.get("card") or {}, corpus, scores.as_dict())
             self.card = dict(card)
@@ -342,39 +331,7 @@ class Recognizer:
         Raises:
             InputError: it is not there, not whole, or not a model.
         """
-        folder = model_folder(find_model(name_or_path, revision=revision, token=token))
-        description = read_description(folder)
-        try:
-            config = Config().with_values({"shapes": False, **description["settings"]})  # older models had none
-        except (KeyError, TypeError) as error:
-            raise InputError(f"is not a whole model: {error}", path=folder, hint=AGAIN) from None
-        except InputError as error:
-            what = (
-                f"was saved by another mproto ({description['mproto_version']}), whose settings this one does not know"
-            )
-            raise InputError(f"{what}: {error.message}", path=folder, hint=AGAIN) from None
-        check_files(folder, description)
-        tagger = _load_tagger(folder, description, config)
-        recognizer = cls(tagger, config, description.get("card"), Mentions.load(folder))
-        recognizer.fingerprint = _fingerprint(description)
+        stored = load(model_folder(find_model(name_or_path, revision=revision, token=token)))
+        recognizer = cls(stored.tagger, stored.config, stored.card, stored.mentions)
+        recognizer.fingerprint = stored.fingerprint
         return recognizer
-
-
-def _fingerprint(description: dict[str, Any]) -> str:
-    return repr(sorted(description.get("files", {}).items()))
-
-
-def _load_tagger(folder: Path, description: dict[str, Any], config: Config) -> Tagger:
-    """The network, in torch or as exported."""
-    if "onnx" not in description:
-        from mproto.models.storage import load_model
-
-        return load_model(folder, description, config)
-    try:
-        from mproto.inference.onnx import OnnxTagger
-    except ImportError:
-        raise MissingExtraError("An exported model", "onnx") from None
-    try:
-        return OnnxTagger(folder, description)
-    except (KeyError, TypeError) as error:
-        raise InputError(f"is not a whole model: {error}", path=folder, hint="export it again") from None

@@ -15,7 +15,8 @@ from mproto import Document, Entry, Gazetteer, Span
 from mproto.encoding.windows import Window
 from mproto.errors import InputError
 from mproto.inference.entities import Entity, read_entities
-from mproto.inference.mentions import FILE, Mentions
+from mproto.inference.folder import MENTIONS
+from mproto.inference.mentions import Mentions
 from mproto.inference.tagger import Tagged
 from mproto.inference.terms import Found, Terms
 from mproto.training.calibration import best_temperature
@@ -105,9 +106,10 @@ def test_mentions_are_saved_and_damage_is_seen(tmp_path: Path) -> None:
         ["A", "B"],
         ["naïve"],
     )
-    (tmp_path / FILE).write_bytes(b"\x80\x04 no tensors")
-    with pytest.raises(InputError, match="the model works without it"):
-        Mentions.load(tmp_path)
+    for content, message in ((b"no tensors", "the model works without it"), (b"\x80\x04 no tensors", "is a pickle")):
+        (tmp_path / MENTIONS).write_bytes(content)
+        with pytest.raises(InputError, match=message):
+            Mentions.load(tmp_path)
 
 
 def test_calibration_finds_the_temperature_that_labels_were_drawn_with() -> None:

@@ -78,10 +78,17 @@ def test_an_exported_model_says_the_same(method: str, tmp_path: Path) -> None:
     assert [e["provenance"].get("prototype") for e in one] == [e["provenance"].get("prototype") for e in other]
     assert [e["provenance"]["like"] for e in one] == [e["provenance"]["like"] for e in other]
     assert exported.labels == original.labels
-    assert (tmp_path / "out" / "README.md").read_text() == original.model_card()
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert card == exported.model_card()
+    differs = set(card.splitlines()) ^ set(original.model_card().splitlines())
+    assert len(differs) == 3, "what to install, twice, and that it is exported"
+    assert any("ONNX" in line and "as they were trained" in line for line in differs)
+    assert any("mproto-ner[onnx]" in line for line in differs)
     exported.record_scores(tmp_path / "out", "ours", Counts(1, 2, 4))
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert card == exported.model_card()
     original.card = with_scores(original.card, "ours", Counts(1, 2, 4).as_dict())
-    assert (tmp_path / "out" / "README.md").read_text() == original.model_card()
+    assert set(card.splitlines()) ^ set(original.model_card().splitlines()) == differs
     with pytest.raises(InputError, match="only finds entities"):
         _ = exported.model
     with pytest.raises(InputError, match="runs on the CPU"):
@@ -113,6 +120,7 @@ def test_eight_bits(method: str, tmp_path: Path) -> None:
     rounded = Recognizer.from_pretrained(tmp_path)
     assert "scores" in original.card
     assert "scores" not in rounded.card  # they are not the rounded one's
+    assert "eight bits" in (tmp_path / "README.md").read_text()
     (_, one), *_ = original.tagged([Document(TEXTS[0])])
     (_, other), *_ = rounded.tagged([Document(TEXTS[0])])
     assert one.scores != other.scores
@@ -134,20 +142,32 @@ def test_torch_is_not_needed() -> None:
         "for name in ('torch', 'transformers'): sys.modules[name] = None\n"
         "from mproto import Recognizer\n"
         "from mproto.cli import main\n"
-        f"assert main(['predict', {str(_exported())!r}, '-', '--from', 'text', '--to', 'jsonl', '--output', '-']) == 0\n"
-        f"print(Recognizer.from_pretrained({str(_exported())!r})('Aspirin helps', provenance=True))\n"
+        f"model, labelled = {str(_exported())!r}, {str(demo.FOLDER / 'test.jsonl')!r}\n"
+        "assert main(['predict', model, '-', '--from', 'text', '--to', 'jsonl', '--output', '-']) == 0\n"
+        "print(Recognizer.from_pretrained(model)('Aspirin helps', provenance=True))\n"
+        "assert main(['evaluate', model, labelled, '--json']) == 0\n"
+        "from mproto.service.limits import Limits\n"
+        "from mproto.service.served import Served\n"
+        "served = Served(lambda: Recognizer.from_pretrained(model), 'ours', Limits())\n"
+        "import mproto.cli.serve, mproto.service.server\n"
+        "served.start()\n"
+        "served.wait()\n"
+        "assert served.state == 'ready', served.failure\n"
+        "served.stop()\n"
     )
     call = [sys.executable, "-c", code]
     done = subprocess.run(call, input="Aspirin helps\n", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[0])["text"] == "Aspirin helps"
     assert done.stdout.splitlines()[1].startswith("[")
+    assert "f1" in json.loads("".join(done.stdout.splitlines()[2:]))["overall"]
 
 
 def test_a_folder_for_transformers(tmp_path: Path) -> None:
     from transformers import AutoModelForTokenClassification, AutoTokenizer
 
     export_model(tiny("tagger"), tmp_path / "out", format="transformers")
+    assert len({path.stat().st_mode for path in (tmp_path / "out").iterdir()}) == 1  # who may read one may read all
     plain = AutoModelForTokenClassification.from_pretrained(tmp_path / "out").eval()
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out", add_prefix_space=True)
     document = Document("this is a text of hello world words")

@@ -9,15 +9,16 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from mproto.errors import InputError
+from mproto.errors import InputError, in_short
 from mproto.gazetteer.forms import SHORT
+from mproto.inference.folder import MENTIONS, check_no_pickle
+from mproto.outputs import usual_permissions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-FILE = "mentions.safetensors"
 LEAST = 10
 """Mentions of a type that must be there before it is called one of names."""
 
@@ -58,9 +59,10 @@ class Mentions:
         """Write them beside a model; texts as JSON in the file's header."""
         header = {"texts": json.dumps(self.texts), "labels": json.dumps(self.labels)}
         try:
-            save_file({"directions": self._directions.astype(np.float16)}, folder / FILE, header)
+            save_file({"directions": self._directions.astype(np.float16)}, folder / MENTIONS, header)
         except SafetensorError as error:
             raise OSError(str(error)) from None
+        usual_permissions(folder / MENTIONS)
 
     @classmethod
     def load(cls, folder: Path) -> Mentions | None:
@@ -69,9 +71,10 @@ class Mentions:
         Raises:
             InputError: they cannot be read.
         """
-        path = folder / FILE
+        path = folder / MENTIONS
         if not path.is_file():
             return None
+        check_no_pickle(path)
         try:
             with safe_open(path, "numpy") as file:
                 header, directions = file.metadata(), file.get_tensor("directions")
@@ -80,5 +83,5 @@ class Mentions:
                 raise ValueError("its parts do not belong together")
         except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
             hint = "copy the model again, or delete the file: the model works without it"
-            raise InputError(f"cannot be read: {error}", path=path, hint=hint) from None
+            raise InputError(f"cannot be read: {in_short(error)}", path=path, hint=hint) from None
         return cls(texts, labels, directions)

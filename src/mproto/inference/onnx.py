@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,10 @@ from tokenizers import Tokenizer
 from mproto.encoding.plan import CACHED
 from mproto.encoding.shapes import Shape
 from mproto.encoding.tokens import Tokens
-from mproto.errors import InputError
+from mproto.errors import InputError, in_short
+from mproto.inference.description import EXPORT_AGAIN as AGAIN
+from mproto.inference.folder import CONFIG, TOKENIZER, check_files
+from mproto.inference.folder import GRAPH_FILE as FILE
 from mproto.inference.tagger import Tagged
 
 if TYPE_CHECKING:
@@ -23,11 +27,12 @@ if TYPE_CHECKING:
 
     from mproto.encoding.windows import Window
 
-GRAPH = 1
-"""The version of what a graph takes and gives; it goes up whenever an older mproto could not use a newer graph."""
-FILE = "model.onnx"
-TOKENIZER = "tokenizer.json"
-AGAIN = "export the model again"
+INPUTS = ("input_ids", "attention_mask", "shapes", "rows", "columns", "places", "lengths")
+"""What a graph may take, all of them whole numbers; it need not take what makes no difference to it."""
+OUTPUTS = ("tags", "scores")
+"""What it gives at least."""
+TAGS, PROTOTYPES = "mproto_tags", "mproto_prototypes"
+"""How many it has, in its own words; older graphs do not say."""
 QUIET = 3
 """Of onnxruntime's log: errors, not warnings."""
 SLOWER = ["SkipLayerNormFusion"]
@@ -40,18 +45,19 @@ class OnnxTagger:
 
     Args:
         folder: where it is.
-        description: its `config.json`.
+        description: its `config.json`, as `read_description` gives it.
+
+    Attributes:
+        folder: the same.
+        int8: whether its weights have eight bits.
 
     Raises:
-        InputError: it is of another version, or not whole.
+        InputError: it is not whole, or its parts do not belong together.
     """
 
     def __init__(self, folder: Path, description: dict[str, Any]) -> None:
-        version = description["onnx"].get("graph")
-        if version != GRAPH:
-            what = f"was exported by mproto {description['mproto_version']}, as version {version} of its graphs"
-            raise InputError(f"{what}; this mproto reads version {GRAPH}", path=folder, hint=AGAIN)
-        self.folder = folder
+        self.folder, self._description = folder, description
+        self.int8: bool = description["onnx"]["int8"]
         self.at_once = CACHED
         self.labels: tuple[str, ...] = tuple(description["labels"])
         self.tags: tuple[str, ...] = tuple(description["tags"])
@@ -60,8 +66,25 @@ class OnnxTagger:
         self.window: int = description["tokens"]["window"]
         self.tokens = _load_tokens(folder, description)
         self._session = _load_session(folder / FILE)
+        _check_graph(self._session, len(self.tags), len(self.prototype_names), folder / FILE)
         self._inputs = {put.name for put in self._session.get_inputs()}
         self._outputs = [out.name for out in self._session.get_outputs()]
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Copy its files; what must be known to use them, for JSON.
+
+        Raises:
+            InputError: they are other ones than it was read from.
+            OSError: they cannot be copied.
+        """
+        for name in (FILE, TOKENIZER):
+            shutil.copyfile(self.folder / name, folder / name)
+        try:
+            check_files(folder, self._description)
+        except InputError:
+            hint = "load the model again, and save that"
+            raise InputError("holds another model than when this one was loaded", path=self.folder, hint=hint) from None
+        return {key: value for key, value in self._description.items() if key not in ("files", "settings", "card")}
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
         """Tag the windows' own words, all at once."""
@@ -103,8 +126,12 @@ def _load_tokens(folder: Path, description: dict[str, Any]) -> Tokens:
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library knows no better name
-        raise InputError(f"cannot be read: {error}", path=path, hint=AGAIN) from None
+        raise InputError(f"cannot be read: {in_short(error)}", path=path, hint=AGAIN) from None
     about = description["tokens"]
+    for key in ("unknown", "pad"):
+        if tokenizer.id_to_token(about[key]) is None:
+            what = f"'tokens.{key}' is {about[key]}, which is none of the tokenizer's sub-words"
+            raise InputError(what, path=folder / CONFIG, hint=AGAIN)
     return Tokens(tokenizer, unknown=about["unknown"], pad=about["pad"])
 
 
@@ -123,5 +150,21 @@ def _load_session(path: Path) -> onnxruntime.InferenceSession:
             path, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
         )
     except Exception as error:  # of several kinds, all of them its own
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(f"cannot be read by onnxruntime: {reason}", path=path, hint=AGAIN) from None
+        raise InputError(f"cannot be read by onnxruntime: {in_short(error)}", path=path, hint=AGAIN) from None
+
+
+def _check_graph(session: onnxruntime.InferenceSession, tags: int, prototypes: int, path: Path) -> None:
+    """See to it that a graph takes and gives what it should, and has as many tags and prototypes as there are names."""
+    for put in session.get_inputs():
+        if put.name not in INPUTS or put.type != "tensor(int64)":
+            what = f"takes {put.name!r} as {put.type}, which no graph of mproto does"
+            raise InputError(what, path=path, hint=AGAIN)
+    given = {out.name for out in session.get_outputs()}
+    for name in (*OUTPUTS, *(["prototypes"] if prototypes else [])):
+        if name not in given:
+            raise InputError(f"does not give {name!r}, which a graph of mproto does", path=path, hint=AGAIN)
+    own = session.get_modelmeta().custom_metadata_map
+    for key, count in ((TAGS, tags), (PROTOTYPES, prototypes)):
+        if own.get(key, str(count)) != str(count):
+            what = f"has {own[key]} {key.partition('_')[2]}, and {CONFIG} names {count}"
+            raise InputError(what, path=path, hint=AGAIN)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from mproto.card import SCORES
 from mproto.errors import MissingExtraError
-from mproto.inference.onnx import FILE, GRAPH, TOKENIZER
+from mproto.inference.description import GRAPH
+from mproto.inference.folder import GRAPH_FILE as FILE
+from mproto.inference.folder import TOKENIZER, write_description
 from mproto.version import __version__
 
 try:
@@ -21,18 +23,17 @@ except ImportError as missing:
 
 import torch
 
-from mproto.inference.folder import write_description
+from mproto.inference.onnx import PROTOTYPES, TAGS, OnnxTagger
 from mproto.integrations.onnx_decision import OPSET, choice, decision
 from mproto.integrations.onnx_int8 import to_int8
 from mproto.integrations.onnx_network import INPUTS, Network, network_of
+from mproto.recognizer import Recognizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from onnx import ModelProto
-
-    from mproto.recognizer import Recognizer
 
 
 def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> None:
@@ -53,6 +54,7 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
         recognizer.card = {key: value for key, value in recognizer.card.items() if key != SCORES}
     network = network_of(model)
     graph = _graph(network)
+    onnx.helper.set_model_props(graph, {TAGS: str(len(model.tags)), PROTOTYPES: str(len(model.prototype_names))})
     if int8:
         to_int8(graph)
     onnx.save(graph, folder / FILE)
@@ -70,8 +72,9 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
         "settings": recognizer.config.as_dict(),
         "card": recognizer.card,
     }
-    write_description(folder, about, checked=(FILE, TOKENIZER))
-    (folder / "README.md").write_text(recognizer.model_card(), "utf-8")
+    write_description(folder, about)
+    exported = Recognizer(OnnxTagger(folder, about), recognizer.config, recognizer.card)  # its card says what it is
+    (folder / "README.md").write_text(exported.model_card(), "utf-8")
 
 
 def _graph(network: Network) -> ModelProto:
