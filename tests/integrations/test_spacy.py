@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -24,7 +26,7 @@ from mproto.errors import InputError, MissingExtraError
 from mproto.integrations.spacy import NAME, RecognizerPipe, Settings
 from mproto.recognizer import Entity
 from mproto.text import Span as OurSpan
-from tiny import tiny_model
+from tiny import tiny_export, tiny_model
 
 ROOT = Path(__file__).parent.parent.parent
 TEXTS = [document.text for document in demo.documents("test")[:16]]
@@ -202,6 +204,34 @@ def test_a_saved_pipeline_needs_no_folder_of_a_model(tmp_path: Path) -> None:
         assert [all_of(doc, "ours") for doc in again.pipe(TEXTS)] == before
     strict = spacy.load(tmp_path / "moved", config={"components": {"mproto": {"threshold": 1.0}}})
     assert not any(all_of(doc, "ours") for doc in strict.pipe(TEXTS))
+
+
+def test_an_exported_model_is_saved_with_the_pipeline(tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("mproto", config={"model": str(tiny_export())})
+    before = [all_of(doc) for doc in nlp.pipe(TEXTS)]
+    assert any(before)
+    unpacked = type(nlp).from_config(nlp.config).from_bytes(nlp.to_bytes())
+    unpacked.to_disk(tmp_path / "pipeline")
+    again = spacy.load(tmp_path / "pipeline")
+    again.to_disk(tmp_path / "pipeline")  # over the files that it came from
+    for each in (unpacked, again, spacy.load(tmp_path / "pipeline")):
+        assert [all_of(doc) for doc in each.pipe(TEXTS)] == before
+    folder = unpacked.get_pipe("mproto").recognizer.tagger.folder  # type: ignore[attr-defined]
+    assert folder.is_dir()
+    del unpacked, each
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_nothing_is_left_of_an_unpacked_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = pipeline().to_bytes()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    unpacked = pipeline().from_bytes(packed)
+    assert any(all_of(doc) for doc in unpacked.pipe(TEXTS))
+    with pytest.raises(InputError):
+        RecognizerPipe().from_bytes(srsly.msgpack_dumps({"config.json": b"x"}))
+    assert not list(tmp_path.iterdir())
 
 
 def test_documents_keep_their_scores_in_a_docbin(nlp: Language) -> None:

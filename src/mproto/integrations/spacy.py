@@ -6,8 +6,11 @@ is loaded, since a pipeline that was saved brings its model along, and must not 
 """
 
 # No `from __future__ import annotations`: spaCy checks a config by its factory's annotations, which must not be strings.
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -158,7 +161,9 @@ class RecognizerPipe(Pipe):
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "RecognizerPipe":
         """Take the model from there."""
-        with tempfile.TemporaryDirectory() as folder:
+        folder = tempfile.mkdtemp()
+        remove = partial(shutil.rmtree, folder, ignore_errors=True)
+        try:
             for name, content in srsly.msgpack_loads(data).items():
                 place = PurePosixPath(name)
                 if place.is_absolute() or ".." in place.parts:
@@ -166,7 +171,15 @@ class RecognizerPipe(Pipe):
                 file = Path(folder, place)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content)
-            return self.from_disk(folder, exclude=exclude)
+            self.from_disk(folder, exclude=exclude)
+        except BaseException:
+            remove()
+            raise
+        if hasattr(tagger := self.recognizer.tagger, "folder"):  # an exported one, whose files are copied to save it
+            weakref.finalize(tagger, remove)
+        else:
+            remove()
+        return self
 
 
 @Language.factory(
