@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from copy import copy
 from pathlib import Path
 
 import huggingface_hub
@@ -17,7 +18,7 @@ from hub_server import TOKEN, USER, Hub, serve
 from mproto import Recognizer
 from mproto.errors import InputError, MissingExtraError
 from mproto.hub import find_model, push_to_hub
-from tiny import documents, tiny_model
+from tiny import documents, tiny_export, tiny_model
 
 MODEL = {"config.json": b'{"mproto_version": "0"}', "model.safetensors": b"numbers", "tokenizer.json": b"{}"}
 NAME = f"{USER}/model"
@@ -70,6 +71,17 @@ def test_there_and_back(hub: Hub, large: bool, monkeypatch: pytest.MonkeyPatch) 
     assert {"config.json", "README.md", "model.safetensors", "tokenizer.json"} <= {f.name for f in folder.iterdir()}
     again = Recognizer.from_pretrained(folder)
     assert again.entities(documents()) == tiny_model().entities(documents())
+
+
+def test_mentions_that_are_left_out_are_not_sent(hub: Hub) -> None:
+    for ner in (copy(tiny_model()), Recognizer.from_pretrained(tiny_export())):
+        push_to_hub(ner, NAME, token=TOKEN)
+        repository = hub.repositories[NAME]
+        assert "mentions.safetensors" in repository.commits[repository.branches["main"]]
+        ner.mentions = None
+        push_to_hub(ner, NAME, token=TOKEN)
+        assert "mentions.safetensors" not in repository.commits[repository.branches["main"]]
+        assert Recognizer.from_pretrained(find_model(NAME)).mentions is None
 
 
 def test_a_second_model_takes_the_place_of_the_first(hub: Hub) -> None:
