@@ -47,7 +47,8 @@ def export_transformers(recognizer: Recognizer, folder: Path) -> None:
     base.load_state_dict(encoder.model.state_dict(), strict=False)
     heads = [part for part in plain.modules() if isinstance(part, nn.Linear) and part.out_features == len(model.tags)]
     heads[-1].load_state_dict(model.head.state_dict())
-    plain.save_pretrained(folder)
+    with quiet():
+        plain.save_pretrained(folder)
     for weights in folder.glob("*.safetensors"):
         usual_permissions(weights)
     encoder.tokenizer.save_pretrained(folder)
