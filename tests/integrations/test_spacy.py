@@ -117,7 +117,7 @@ class Fixed:
     def __init__(self, spans: Found) -> None:
         self.spans = spans
 
-    def entities(self, documents: list[Document], *, batch_size: int) -> list[list[Entity]]:
+    def entities(self, documents: list[Document], *, batch_size: int, threshold: float) -> list[list[Entity]]:
         (document,) = documents
         words = document.words
         places = [OurSpan(words[start].start, words[end - 1].end, label) for start, end, label in self.spans]
@@ -177,6 +177,11 @@ def test_the_threshold_and_the_name_of_the_group() -> None:
     assert [entity[:3] for entity in kept] == [entity[:3] for entity in every if entity[3] >= middle - 1e-5]
     assert 0 < len(kept) < len(every)
     assert NAME not in nlp(TEXTS[0]).spans
+    label = every[0][2]
+    of_one_type = [entity for doc in pipeline(threshold={label: 1.0}).pipe(TEXTS) for entity in all_of(doc)]
+    assert [e[:3] for e in of_one_type] == [e[:3] for e in every if e[2] != label or e[3] >= 1]
+    with pytest.raises(InputError, match="a threshold for 'Nothing', which the model does not know"):
+        pipeline(threshold={"Nothing": 0.5})(TEXTS[0])
     for wrong in ({"threshold": 1.5}, {"batch_size": 0}):
         with pytest.raises(InputError, match="threshold is 1.5; give|batch_size is 0; give"):
             pipeline(**wrong)

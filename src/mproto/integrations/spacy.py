@@ -40,13 +40,13 @@ class Settings(NamedTuple):
     """What the config of the component says; it cannot be changed behind the config's back.
 
     Attributes:
-        threshold: entities with a lower score are left out.
+        threshold: entities with a lower score are left out; one for all types, or one each for some.
         overwrite_entities: whether entities that are there already give way where they overlap, else they win.
         spans_key: of the span group in `doc.spans` that holds all that was found.
         batch_size: texts that go through the network together.
     """
 
-    threshold: float = 0.0
+    threshold: float | dict[str, float] = 0.0
     overwrite_entities: bool = False
     spans_key: str = NAME
     batch_size: int = 64
@@ -73,8 +73,9 @@ class RecognizerPipe(Pipe):
         settings: Settings = DEFAULTS,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
-        if not 0 <= settings.threshold <= 1:
-            raise InputError(f"threshold is {settings.threshold}", hint="give a number from 0 to 1")
+        given = settings.threshold if isinstance(settings.threshold, dict) else {"": settings.threshold}
+        if not all(0 <= least <= 1 for least in given.values()):
+            raise InputError(f"threshold is {settings.threshold}", hint="give numbers from 0 to 1")
         if settings.batch_size < 1:
             raise InputError(f"batch_size is {settings.batch_size}", hint="give a number from 1 on")
         self.name = name
@@ -125,17 +126,20 @@ class RecognizerPipe(Pipe):
 
     def predict(self, docs: Sequence[Doc]) -> list[list["Entity"]]:
         """What the model finds in each document."""
-        return self.recognizer.entities([_document(doc) for doc in docs], batch_size=self.settings.batch_size)
+        settings = self.settings
+        documents = [_document(doc) for doc in docs]
+        return self.recognizer.entities(documents, batch_size=settings.batch_size, threshold=settings.threshold)
 
     def set_annotations(self, docs: Sequence[Doc], found: Sequence[Sequence["Entity"]]) -> None:
         """Write what was found into the documents: all of it into the span group, and what may be into the entities."""
         for doc, entities in zip(docs, found, strict=True):
-            sure = [entity for entity in entities if entity.score >= self.settings.threshold]
             first = {token.idx: token.i for token in doc}
             last = {token.idx + len(token): token.i for token in doc}
-            places = ((first[start], last[end] + 1, label) for start, end, label in (entity.span for entity in sure))
+            places = (
+                (first[start], last[end] + 1, label) for start, end, label in (entity.span for entity in entities)
+            )
             spans = [Span(doc, start, end, label=label) for start, end, label in places]
-            scores = np.array([entity.score for entity in sure], dtype=np.float32)
+            scores = np.array([entity.score for entity in entities], dtype=np.float32)
             key = self.settings.spans_key
             doc.spans[key] = SpanGroup(doc, name=key, attrs={"scores": scores}, spans=spans)
             _add_entities(doc, spans, overwrite=self.settings.overwrite_entities)
@@ -192,7 +196,7 @@ def make_recognizer_pipe(
     nlp: Language,  # noqa: ARG001
     name: str,
     model: str | None,
-    threshold: float,
+    threshold: float | dict[str, float],
     overwrite_entities: bool,
     spans_key: str,
     batch_size: int,
