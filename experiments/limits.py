@@ -34,7 +34,8 @@ ROWS = {  # title, cell, cell with human labels
 }
 NOTE = f"""Strict F1 on **development** (precision / recall) with a fifth of BC5CDR's dictionary, seed 1, beside the same
 encoder with human labels for all sentences. *Perfect denoising* leaves out every unlabelled entity word and no other, by the
-human labels of train: what it lacks is not for want of leaving out the right words. {LARGER} has 110 M parameters, MiniLM 22.
+human labels of train: what it lacks is not for want of leaving out the right words. {LARGER} has 110 M parameters, MiniLM
+22; it gains five points, and the supervised score gains six.
 `python -m experiments.limits` makes this section."""
 
 
