@@ -21,10 +21,8 @@ METHODS = {
     "dictionary": "dictionary match",
 }
 NOTE = """*The paper:* from the whole dictionary to a fifth of it, MProto loses 7 and 9 points, negative sampling 54 and 47,
-early stopping 56 and 51. *Here:* MProto loses 11 and 16, negative sampling 49 and 57, early stopping 48 and 58. **MProto's
-curve is of two recipes**: BC5CDR's ends and CoNLL03's right one are the default, all between and CoNLL03's left one an
-earlier recipe (a plan cut off; LOG.md), which had 62.7, 68.6 and 72.9 at these three. One seed; MProto in bfloat16, the
-others' ends in float32."""
+early stopping 56 and 51. *Here:* MProto loses 11 and 12, negative sampling 49 and 57, early stopping 48 and 58. One seed;
+MProto in bfloat16, the others' ends in float32."""
 
 
 def cells() -> list[str]:
