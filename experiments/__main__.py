@@ -19,7 +19,6 @@ NAMES = (
     "leak",
     "few_labels",
     "recipe",
-    "steps",
     "limits",
 )
 
