@@ -18,7 +18,7 @@ ABOUT, MINUTES = "t-SNE of words and prototypes, M = 1 and 3", 10
 NUMBERS = (1, 3)
 NOTE = """*The paper:* words of a class form several groups even with one prototype, and with three each group has one of its
 own. *Here:* there are groups too, many and small at the rim of each class, with one prototype as with three; the three lie
-apart where a class has large groups (MISC, LOC, ORG), and side by side where it is round (Chemical, Disease, PER)."""
+apart, each in a part of its class (PER, LOC, ORG, Disease), and side by side where a class is round (Chemical)."""
 
 
 def cells() -> list[str]:

@@ -26,8 +26,7 @@ PUBLISHED = {
     6: ((76.09, 85.49, 80.52), (84.53, 79.55, 81.97)),
 }
 NOTE = """*The paper:* three are best on both data sets, five worst, two or three points below. *Here:* no number stands out:
-F1 moves up and down with M by as much as it does with the seed, and one prototype is as good as any. One seed; M = 3 in
-float32, the others in bfloat16; all of an earlier recipe (a plan cut off; LOG.md)."""
+F1 moves up and down with M by as much as it does with the seed, and one prototype is as good as any. One seed."""
 
 
 def cell_name(number: int, data: str) -> str:
