@@ -30,10 +30,9 @@ PUBLISHED = {  # Loc. F1, Cls. F1, P, R, F1
     "denoising": ((59.53, 63.05, 81.94, 46.20, 59.09), (59.58, 54.59, 58.63, 41.13, 48.35)),
 }
 NOTE = """*The paper:* denoised transport is worth 22 and 34 points, compactness 2.2 and 0.3, several prototypes about one.
-*Here:* denoising is worth eleven points on CoNLL03 and costs five on BC5CDR (four against the mean of three seeds), whose
-dictionary has two thirds of the mentions and where labelled words, without it, count for a fifth of the loss; what one
-prototype or no compactness changes is no more than what seeds do, which differ by up to three points. One seed; all rows but
-the first in bfloat16. All rows are of an earlier recipe (a plan cut off; LOG.md)."""
+*Here:* denoising is worth 16 points on CoNLL03 and costs 0.7 on BC5CDR, whose dictionary has two thirds of the mentions and
+where labelled words, without it, count for a fifth of the loss; what one prototype or no compactness changes is no more than
+what seeds do, which differ by up to two points. One seed."""
 
 
 def cell_name(without: str, data: str) -> str:
