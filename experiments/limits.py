@@ -66,18 +66,12 @@ def _larger(name: str, data: str, encoder: str, *, supervised: bool) -> Cell:
 def render() -> str:
     rows = []
     for title, *names in ROWS.values():
-        found, most = (cell and cell["dev"]["overall"] for cell in map(load, names))
-        shown = [_figures(found), _figures(most)]
-        share = f"{100 * found['f1'] / most['f1']:.1f} %" if found and most else ""
+        found, most = map(load, names)
+        shown = [recipe.show([cell] if cell else []) for cell in (found, most)]
+        f1 = [cell["dev"]["overall"]["f1"] for cell in (found, most) if cell]
+        share = f"{100 * f1[0] / f1[1]:.1f} %" if len(f1) == 2 else ""
         rows.append(f"| {title} | {' | '.join(shown)} | {share} |")
     return "\n".join([NOTE, "", "| | F1 | human labels | share |", "|---|---|---|---|", *rows])
-
-
-def _figures(overall: dict[str, float] | None) -> str:
-    if overall is None:
-        return "not run"
-    f1, precision, recall = (100 * overall[key] for key in ("f1", "precision", "recall"))
-    return f"{f1:.2f} ({precision:.1f} / {recall:.1f})"
 
 
 def main() -> None:

@@ -77,7 +77,7 @@ def on_development(name: str, data: str, settings: list[str], seed: int = SEED, 
 def render() -> str:
     rows = []
     for variant, (title, _) in VARIANTS.items():
-        shown = [_figures([c for seed in SEEDS if (c := load(cell_name(variant, data, seed)))]) for data in DATA]
+        shown = [show([c for seed in SEEDS if (c := load(cell_name(variant, data, seed)))]) for data in DATA]
         gain = _gain(variant) if variant not in ("whole", "supervised") else ""
         rows.append(f"| {title} | {' | '.join(shown)} | {gain} |")
     return "\n".join([NOTE, "", f"| | {' | '.join(DATA)} | gain |", "|---|---|---|---|---|---|", *rows])
@@ -93,7 +93,7 @@ def _gain(variant: str) -> str:
     return f"{mean(map(mean, means)):.2f}" if all(means) else ""
 
 
-def _figures(found: list[Cell]) -> str:
+def show(found: list[Cell]) -> str:
     """The mean of some cells that differ by their seeds."""
     if not found:
         return "not run"
