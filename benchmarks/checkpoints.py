@@ -49,8 +49,8 @@ def bare() -> dict[str, float]:
 
     from mproto import annotate, demo
     from mproto.config import load_config
+    from mproto.models.baselines.tagger import TaggerModel
     from mproto.models.encoder import Encoder
-    from mproto.models.tagger import TaggerModel
     from mproto.training.data import Data
 
     documents = list(annotate(demo.documents("train"), demo.gazetteer()))

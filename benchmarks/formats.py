@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 
 from mproto.errors import Notes
-from mproto.inputs import Source
+from mproto.io.sources import Source
 from mproto.text import Document, convert, formats, read_documents, score
 
 DATA = Path(os.environ.get("MPROTO_DATA", Path(__file__).parent / "../../shared/data"))

@@ -80,8 +80,8 @@ def prepare(model: Path, corpus: Path, place: Path) -> dict[str, Any]:
     from transformers import AutoModelForTokenClassification, AutoTokenizer
 
     from mproto import Recognizer, read_documents, score
-    from mproto.integrations.exporting import export_model
     from mproto.models.available import EMBEDDED, embedded_folder
+    from mproto.workflows.export import export_model
 
     documents = [document.by_people() for document in read_documents(corpus)]
     texts = [document.text for document in documents]

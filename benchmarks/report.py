@@ -14,9 +14,9 @@ from itertools import cycle, takewhile
 from mproto import annotate, demo, train
 from mproto.analysis.projection import choose, project
 from mproto.analysis.report import MOST_POINTS, report
-from mproto.analysis.report_page import report_page
 from mproto.analysis.words import look
 from mproto.config import load_config
+from mproto.html.report_page import report_page
 
 
 def main() -> None:

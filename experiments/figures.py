@@ -7,9 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from experiments.cells import RESULTS
-from mproto.analysis import charts
 from mproto.analysis.curves import Curve
-from mproto.pages import COLOURS, STYLE
+from mproto.html import charts
+from mproto.html.markup import COLOURS, STYLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

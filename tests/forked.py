@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["mproto.cli", "mproto.jobs", "transformers.models.roberta.modeling_roberta"])
+CONTEXT.set_forkserver_preload(["mproto.cli", "mproto.workflows.train", "transformers.models.roberta.modeling_roberta"])
 
 
 class Forked:

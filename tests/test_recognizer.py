@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from encoders import embedded
 from mproto import Document, Recognizer, demo
 from mproto.errors import InputError
-from mproto.method.sequence import most_likely, transitions
+from mproto.extensions.viterbi import most_likely, transitions
 from mproto.models.batch import collate, make_windows
 from runs import labelled, small_model
 

@@ -11,8 +11,9 @@ TYPE_CHECKING = False  # importing it from typing would take most of the time un
 if TYPE_CHECKING:
     from mproto.gazetteer import Entry, Gazetteer, annotate
     from mproto.recognizer import Recognizer
-    from mproto.text import Document, Span, convert, read_documents, score, write_documents
+    from mproto.text import Document, Span, read_documents, score, write_documents
     from mproto.training import train
+    from mproto.workflows.convert import convert
 
 _HOMES = {
     "Document": "mproto.text",
@@ -21,7 +22,7 @@ _HOMES = {
     "Recognizer": "mproto.recognizer",
     "Span": "mproto.text",
     "annotate": "mproto.gazetteer",
-    "convert": "mproto.text",
+    "convert": "mproto.workflows.convert",
     "read_documents": "mproto.text",
     "score": "mproto.text",
     "train": "mproto.training",

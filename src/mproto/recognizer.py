@@ -7,28 +7,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from mproto.card import NAMES, model_card, with_scores
 from mproto.encoding.plan import longest_first
 from mproto.encoding.shapes import keeps_case
 from mproto.encoding.windows import make_windows
 from mproto.errors import InputError
 from mproto.gazetteer.options import MatchOptions
-from mproto.hub import find_model, push_to_hub
 from mproto.inference.entities import Entity, read_entities
-from mproto.inference.folder import (
+from mproto.inference.provenance import provenance_of
+from mproto.inference.styles import get_style, word_numbers
+from mproto.inference.terms import Terms
+from mproto.inference.texts import as_documents, blocks, check_batch_size, check_call, check_length, is_one
+from mproto.inference.thresholds import thresholds
+from mproto.io.outputs import Outputs
+from mproto.persistence.card import NAMES, model_card, with_scores
+from mproto.persistence.files import (
     BEST,
     CONFIG,
     as_json,
     model_folder,
     read_description,
 )
-from mproto.inference.provenance import provenance_of
-from mproto.inference.styles import get_style, word_numbers
-from mproto.inference.terms import Terms
-from mproto.inference.texts import as_documents, blocks, check_batch_size, check_call, check_length, is_one
-from mproto.inference.thresholds import thresholds
-from mproto.outputs import Outputs
-from mproto.stored import load, model_fingerprint, save
+from mproto.persistence.hub import find_model, push_to_hub
+from mproto.persistence.model_folder import load, model_fingerprint, save
 from mproto.version import __version__
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ class Recognizer:
         revision: str | None = None,
         commit_message: str = "Upload a model of mproto",
     ) -> str:
-        """Send it to the Hugging Face hub; its address there. See `mproto.hub.push_to_hub`."""
+        """Send it to the Hugging Face hub; its address there. See `mproto.persistence.hub.push_to_hub`."""
         return push_to_hub(self, name, private=private, token=token, revision=revision, commit_message=commit_message)
 
     @classmethod

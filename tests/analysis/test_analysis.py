@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 from encoders import embedded
 from mproto import Document, Span, annotate, demo
-from mproto.analysis.charts import line_chart, line_class, scatter, shape_number, ticks
 from mproto.analysis.curves import POINTS, Curve, curves
 from mproto.analysis.hardest import hardest
 from mproto.analysis.projection import choose, project
 from mproto.analysis.prototypes import AT_ONCE, flow, prototype_cards, prototype_model
 from mproto.analysis.terms import coverage, new_terms
 from mproto.analysis.words import Words, look, sample
+from mproto.denoising.threshold import entity_probability
+from mproto.html.charts import line_chart, line_class, scatter, shape_number, ticks
 from mproto.method.assignment import assign
-from mproto.method.doubt import entity_probability
 from mproto.models.batch import collate, make_windows
 from mproto.models.mproto import MProtoModel
 from mproto.recognizer import Entity

@@ -4,7 +4,7 @@ import re
 
 from mproto import Document, Entry, Gazetteer, Span, demo
 from mproto.gazetteer.doctor import examine
-from mproto.gazetteer.doctor_page import page
+from mproto.html.doctor_page import page
 
 GAZETTEER = Gazetteer(
     tuple(

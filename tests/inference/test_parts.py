@@ -15,10 +15,10 @@ from mproto import Document, Entry, Gazetteer, Span
 from mproto.encoding.windows import Window
 from mproto.errors import InputError
 from mproto.inference.entities import Entity, read_entities
-from mproto.inference.folder import MENTIONS
 from mproto.inference.mentions import Mentions
 from mproto.inference.tagger import Tagged
 from mproto.inference.terms import Found, Terms
+from mproto.persistence.files import MENTIONS
 from mproto.training.calibration import best_temperature
 from runs import small_model
 

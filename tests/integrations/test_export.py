@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 
 from encoders import embedded, write_roberta
 from mproto import Document, Recognizer, demo, train
-from mproto.card import with_scores
 from mproto.cli import main
 from mproto.errors import InputError, MprotoError
+from mproto.extensions.viterbi import most_likely
 from mproto.inference.onnx import FILE
-from mproto.integrations.exporting import export_model
 from mproto.integrations.onnx import export_onnx
 from mproto.integrations.onnx_decision import choice, decision
 from mproto.integrations.parity import Parity, compare
-from mproto.method.sequence import most_likely
-from mproto.models.tagger import TaggerModel
+from mproto.models.baselines.tagger import TaggerModel
+from mproto.persistence.card import with_scores
 from mproto.text.scoring import Counts
+from mproto.workflows.export import export_model
 from runs import labelled, small_config, small_model
 
 TEXTS = [document.text for document in demo.documents("test")[:10]]

@@ -19,7 +19,7 @@ from mproto import write_documents
 from mproto.cli import main
 from mproto.errors import InputError, MissingExtraError
 from mproto.models.devices import find_device
-from mproto.models.group import ALONE
+from mproto.models.process_group import ALONE
 from mproto.training.distributed import find_group
 from mproto.training.folder import read_history
 from runs import labelled

@@ -13,14 +13,15 @@ from mproto import Document, Span, demo, train
 from mproto.analysis import report as analysis_report
 from mproto.cli import main
 from mproto.config import load_config
+from mproto.denoising.estimate import UNKNOWN_SHARE
 from mproto.errors import DataError
-from mproto.models.base import UNKNOWN_SHARE, Model
+from mproto.models.base import Model
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
-from mproto.training import rehearsal as rehearsal_module
+from mproto.training import hold_out as rehearsal_module
 from mproto.training.data import Data
 from mproto.training.held_out import HeldOut
-from mproto.training.rehearsal import Rehearsal
+from mproto.training.hold_out import Rehearsal
 from mproto.training.run import _times
 from mproto.training.terms import term
 from runs import labelled, small_config

@@ -20,9 +20,9 @@ from forked import Forked
 from mproto import Recognizer, demo, train, write_documents
 from mproto.config import Config, load_config
 from mproto.errors import InputError, MprotoError, Notes
-from mproto.models import weights
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
+from mproto.persistence import tensors as weights
 from mproto.training import interrupt
 from mproto.training.data import Data
 from mproto.training.folder import read_history

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from mproto.method.prototypes import OTHER
+from mproto.models.baselines.self_training import SelfTrainingModel
 from mproto.models.mproto import MProtoModel
-from mproto.models.self_training import SelfTrainingModel
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -23,7 +23,7 @@ from mproto.errors import Notes
 if TYPE_CHECKING:
     import argparse
 
-    from mproto.gazetteer.annotate_file import Annotated
+    from mproto.workflows.annotate import Annotated
 
 SUMMARY = "label documents with the terms of a gazetteer"
 DESCRIPTION = """Find a gazetteer's terms in documents and write the documents with these labels.
@@ -49,9 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace) -> None:
-    from mproto.gazetteer.annotate_file import annotate_file
     from mproto.gazetteer.cache import default_folder
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
+    from mproto.workflows.annotate import annotate_file
 
     notes = Notes(parsed.on_error)
     gazetteer = load_gazetteer(parsed, notes)

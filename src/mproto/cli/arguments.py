@@ -153,7 +153,7 @@ def add_matching(parser: argparse.ArgumentParser, *, several: bool = False) -> N
 
 def match_options(parsed: argparse.Namespace) -> MatchOptions:
     from mproto.gazetteer import MatchOptions
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
     stop = [line.strip() for _, line in Source(parsed.stop).lines()] if parsed.stop else []
     chosen = MatchOptions(

@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace) -> None:
-    from mproto.inputs import Source
-    from mproto.text.convert import convert
+    from mproto.io.sources import Source
+    from mproto.workflows.convert import convert
 
     to_stdout = str(parsed.output) == "-"
     if parsed.json and to_stdout:

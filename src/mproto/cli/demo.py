@@ -81,9 +81,9 @@ def _train(
 ) -> tuple[Scores, list[tuple[str, list[Span]]]]:
     from mproto import demo
     from mproto.config import load_config
-    from mproto.inputs import Source
-    from mproto.jobs import train_files
+    from mproto.io.sources import Source
     from mproto.text import Document
+    from mproto.workflows.train import train_files
 
     with training_progress() as on_progress, _starting_again():
         recognizer = train_files(

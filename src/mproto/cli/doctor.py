@@ -50,9 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> None:
     from mproto.gazetteer.doctor import examine
-    from mproto.gazetteer.doctor_page import page
-    from mproto.inputs import Source
-    from mproto.outputs import Outputs
+    from mproto.html.doctor_page import page
+    from mproto.io.outputs import Outputs
+    from mproto.io.sources import Source
     from mproto.text import read_documents
 
     if parsed.matching == "paper":

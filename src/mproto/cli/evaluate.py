@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> None:
     from mproto.gazetteer import MatchOptions
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
     if parsed.bootstrap < 0 or parsed.batch_size < 1:
         raise InputError("--bootstrap must be 0 or more, and --batch-size 1 or more", hint="correct the call")
@@ -61,8 +61,8 @@ def run(parsed: argparse.Namespace) -> None:
     if parsed.record is not None:
         _check_record(parsed, way)
     gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
-    from mproto.evaluating import evaluate_file
     from mproto.recognizer import Recognizer
+    from mproto.workflows.evaluate import evaluate_file
 
     recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
     if gazetteer is not None and way != "off":

@@ -36,9 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace) -> None:
-    from mproto.inputs import Source
-    from mproto.integrations.exporting import MOST_DOCUMENTS, export_model
+    from mproto.io.sources import Source
     from mproto.text.formats import detect, get_format
+    from mproto.workflows.export import MOST_DOCUMENTS, export_model
 
     notes = Notes(parsed.on_error)
     documents = []

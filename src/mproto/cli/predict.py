@@ -20,7 +20,7 @@ from mproto.cli.arguments import (
 )
 from mproto.cli.console import counting, notes_as_dict, print_json, print_notes, progress, stdout
 from mproto.errors import InputError, Notes
-from mproto.visible import visible
+from mproto.io.control_characters import visible
 
 if TYPE_CHECKING:
     import argparse
@@ -71,9 +71,9 @@ def run(parsed: argparse.Namespace) -> None:
         raise InputError("--json and the documents cannot both go to standard output", hint="name an output file")
     threshold = _threshold(parsed.threshold)
     way, matching = combination(parsed), match_options(parsed)
-    from mproto.inputs import Source
-    from mproto.predicting import Reading, predict_documents, predict_file, predict_page
+    from mproto.io.sources import Source
     from mproto.recognizer import Recognizer
+    from mproto.workflows.predict import Reading, predict_documents, predict_file, predict_page
 
     notes = Notes(parsed.on_error)
     recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)

@@ -51,8 +51,8 @@ def run(parsed: argparse.Namespace) -> None:
         raise InputError("--gazetteer and --human are about a corpus, and there is none", hint="pass --corpus")
     notes = Notes(parsed.on_error)
     gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
-    from mproto.inputs import Source
-    from mproto.jobs import report_run
+    from mproto.io.sources import Source
+    from mproto.workflows.report import report_run
 
     with waiting("looking into the run"):
         found = report_run(

@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace) -> None:
-    from mproto.inputs import Source
-    from mproto.text.compare import score_files
+    from mproto.io.sources import Source
+    from mproto.workflows.score import score_files
 
     if parsed.bootstrap < 0:
         raise InputError(f"--bootstrap {parsed.bootstrap} is negative", hint="give 0 or more")

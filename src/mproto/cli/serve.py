@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace) -> None:
-    from mproto.hub import HUB_NAME
+    from mproto.persistence.hub import HUB_NAME
     from mproto.service.limits import Limits
 
     limits = Limits(**{name: getattr(parsed, name) for name, *_ in LIMITS})

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from mproto.config import Config
     from mproto.gazetteer import Gazetteer, MatchOptions
-    from mproto.jobs import Trained
+    from mproto.workflows.train import Trained
 
 SUMMARY = "train a recogniser on text and terms, or on labelled documents"
 DESCRIPTION = """Train a named-entity recogniser. With --gazetteer the text may have no labels: those that the terms give
@@ -148,8 +148,8 @@ def _resuming(parsed: argparse.Namespace) -> str:
 def _train(
     parsed: argparse.Namespace, config: Config, gazetteer: Gazetteer | None, matching: MatchOptions, notes: Notes
 ) -> Trained:
-    from mproto.inputs import Source
-    from mproto.jobs import train_files
+    from mproto.io.sources import Source
+    from mproto.workflows.train import train_files
 
     with training_progress() as on_progress:
         return train_files(

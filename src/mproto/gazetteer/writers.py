@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
-from mproto.outputs import Outputs
+from mproto.io.outputs import Outputs
 
 if TYPE_CHECKING:
     from mproto.gazetteer.entries import Gazetteer

@@ -11,8 +11,8 @@ from safetensors.numpy import save_file
 
 from mproto.errors import InputError, in_short
 from mproto.gazetteer.forms import SHORT
-from mproto.inference.folder import MENTIONS, check_no_pickle
-from mproto.outputs import usual_permissions
+from mproto.io.outputs import usual_permissions
+from mproto.persistence.files import MENTIONS, check_no_pickle
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,10 +14,10 @@ from mproto.encoding.plan import CACHED
 from mproto.encoding.shapes import Shape
 from mproto.encoding.tokens import Tokens
 from mproto.errors import InputError, in_short
-from mproto.inference.description import EXPORT_AGAIN as AGAIN
-from mproto.inference.folder import CONFIG, TOKENIZER, check_files
-from mproto.inference.folder import GRAPH_FILE as FILE
 from mproto.inference.tagger import Tagged
+from mproto.persistence.files import CONFIG, TOKENIZER, check_files
+from mproto.persistence.files import GRAPH_FILE as FILE
+from mproto.persistence.manifest import EXPORT_AGAIN as AGAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

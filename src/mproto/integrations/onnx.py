@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING
 
-from mproto.card import SCORES
 from mproto.errors import MissingExtraError
-from mproto.inference.description import GRAPH
-from mproto.inference.folder import GRAPH_FILE as FILE
-from mproto.inference.folder import TOKENIZER, write_description
+from mproto.persistence.card import SCORES
+from mproto.persistence.files import GRAPH_FILE as FILE
+from mproto.persistence.files import TOKENIZER, write_description
+from mproto.persistence.manifest import GRAPH
 from mproto.version import __version__
 
 try:

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from mproto.errors import InputError
+from mproto.models.baselines.self_training import SelfTrainingModel
+from mproto.models.baselines.tagger import TaggerModel
 from mproto.models.batch import Batch
 from mproto.models.mproto import SCORE_TEMPERATURE, MProtoModel
-from mproto.models.self_training import SelfTrainingModel
-from mproto.models.tagger import TaggerModel
 
 if TYPE_CHECKING:
     from mproto.models.base import Model

@@ -10,11 +10,11 @@ from transformers import AutoConfig, AutoModelForTokenClassification
 
 from mproto.errors import InputError
 from mproto.inference.tagger import Tagged
+from mproto.io.outputs import usual_permissions
+from mproto.models.baselines.self_training import SelfTrainingModel
+from mproto.models.baselines.tagger import TaggerModel
 from mproto.models.batch import collate
 from mproto.models.loading import quiet
-from mproto.models.self_training import SelfTrainingModel
-from mproto.models.tagger import TaggerModel
-from mproto.outputs import usual_permissions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

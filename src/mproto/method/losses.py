@@ -14,12 +14,12 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from mproto.method.prototypes import OTHER
-from mproto.method.total import alone
+from mproto.method.reduction import alone
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from mproto.method.total import Total
+    from mproto.method.reduction import Total
 
 
 def prototype_cross_entropy(

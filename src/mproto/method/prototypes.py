@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from mproto.method.total import alone
+from mproto.method.reduction import alone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mproto.method.assignment import Assignment
-    from mproto.method.total import Total
+    from mproto.method.reduction import Total
 
 OTHER = 0
 """The number of the class O, which comes first."""

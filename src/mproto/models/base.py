@@ -13,7 +13,7 @@ from torch import nn
 from mproto.encoding.plan import CACHED
 from mproto.inference.tagger import Tagged
 from mproto.models.batch import collate
-from mproto.models.group import ALONE, Group
+from mproto.models.process_group import ALONE, Group
 from mproto.text.tagging import OUTSIDE, encode
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from mproto.config import Config
+    from mproto.denoising.estimate import Shares
     from mproto.encoding.tokens import Tokens
     from mproto.encoding.windows import Window
     from mproto.models.batch import Batch
@@ -89,29 +90,8 @@ class Decisions(NamedTuple):
     about: Any = None
 
 
-@dataclass(frozen=True)
-class Shares:
-    """How much is unlabelled, as estimated without human labels.
-
-    Attributes:
-        entities: the share of the words labelled O that are entities after all.
-        doubtful: the share of them that looks enough like entities, of types that are mostly unlabelled, to be left out.
-        types: that of each type.
-        priors: the share of all words, labelled or not, that are entities of each type.
-        coverage: the share of all entity words that are labelled.
-    """
-
-    entities: float
-    doubtful: float
-    types: Mapping[str, float]
-    priors: Mapping[str, float]
-    coverage: float
-
-
 SHORTEST_REACH = 128
 """Sub-words: the least `Model.reach`, however short the training sentences are."""
-UNKNOWN_SHARE = 0.05
-"""`Shares.entities` and `Shares.doubtful` where there is nothing to estimate them from."""
 
 
 class Model(nn.Module, ABC):

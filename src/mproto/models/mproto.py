@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
+from mproto.denoising.estimate import UNKNOWN_SHARE
+from mproto.denoising.neighbours import MOST_WORDS, explained, find_kin, labelled_kin
+from mproto.denoising.threshold import EARLY, LabelledKin, entity_probability, threshold, too_doubtful
+from mproto.denoising.word_memory import WordMemory
 from mproto.errors import InputError
+from mproto.extensions.viterbi import most_likely, transitions
 from mproto.method.assignment import Transport, assign
-from mproto.method.doubt import EARLY, LabelledKin, entity_probability, threshold, too_doubtful
-from mproto.method.kin import MOST_WORDS, explained, find_kin, labelled_kin
 from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
-from mproto.method.memory import WordMemory
 from mproto.method.prototypes import OTHER, PrototypeBank
-from mproto.method.sequence import most_likely, transitions
-from mproto.models.base import UNKNOWN_SHARE, Decisions, Model, Prediction, Step
-from mproto.models.meanings import meanings
+from mproto.models.base import Decisions, Model, Prediction, Step
+from mproto.models.word_embeddings import meanings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from mproto.config import Config
+    from mproto.config.settings import MProto
+    from mproto.denoising.estimate import Shares
     from mproto.method.assignment import Assignment
-    from mproto.models.base import Shares
     from mproto.models.batch import Batch
     from mproto.models.encoder import Encoder
-    from mproto.settings import MProto
 
 SCORE_TEMPERATURE = 0.05
 """Turns similarities into probabilities of classes: for users, where it changes no decision, and for doubt."""

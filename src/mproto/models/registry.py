@@ -6,15 +6,15 @@ import difflib
 from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
-from mproto.models.autoner import AutoNERModel
-from mproto.models.conf_mpu import ConfMPUModel
-from mproto.models.early_stopping import EarlyStoppingModel
+from mproto.models.baselines.autoner import AutoNERModel
+from mproto.models.baselines.conf_mpu import ConfMPUModel
+from mproto.models.baselines.early_stopping import EarlyStoppingModel
+from mproto.models.baselines.negative_sampling import NegativeSamplingModel
+from mproto.models.baselines.positive_unlabelled import MPNModel, MPUModel
+from mproto.models.baselines.self_training import SelfTrainingModel
+from mproto.models.baselines.span_sampling import SpanSamplingModel
+from mproto.models.baselines.tagger import TaggerModel
 from mproto.models.mproto import MProtoModel
-from mproto.models.negative_sampling import NegativeSamplingModel
-from mproto.models.positive_unlabelled import MPNModel, MPUModel
-from mproto.models.self_training import SelfTrainingModel
-from mproto.models.span_sampling import SpanSamplingModel
-from mproto.models.tagger import TaggerModel
 
 if TYPE_CHECKING:
     from mproto.models.base import Model

@@ -6,7 +6,7 @@ import json
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from mproto.pages import page, table
+from mproto.html.markup import page, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,13 +1,11 @@
 """What a document is: text, words, labelled spans; how they are tagged, scored, read and written. Needs nothing else."""
 
-from mproto.text.convert import Converted, convert
 from mproto.text.document import Document, Span, WordSpan
 from mproto.text.formats import Options, detect, formats, read_documents, write_documents
 from mproto.text.scoring import Counts, Scorer, Scores, score
 from mproto.text.words import Word, split_words
 
 __all__ = [
-    "Converted",
     "Counts",
     "Document",
     "Options",
@@ -16,7 +14,6 @@ __all__ = [
     "Span",
     "Word",
     "WordSpan",
-    "convert",
     "detect",
     "formats",
     "read_documents",

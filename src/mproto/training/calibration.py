@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from mproto.config.settings import Training
     from mproto.models.base import Model
-    from mproto.settings import Training
     from mproto.text.document import Document
 
 LOWEST, HIGHEST, TRIED = 0.25, 8.0, 121

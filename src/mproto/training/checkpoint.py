@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from safetensors import safe_open
 
-from mproto.models.weights import save_tensors
+from mproto.persistence.tensors import save_tensors
 from mproto.training.loop import State
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from mproto.config.settings import Training
     from mproto.models.base import Model
-    from mproto.settings import Training
     from mproto.text.document import Document
 
 LOOKED_AT = 512

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from mproto.errors import MissingExtraError, MprotoError
-from mproto.models.group import ALONE, Group
+from mproto.models.process_group import ALONE, Group
 
 if TYPE_CHECKING:
     from accelerate import Accelerator

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from mproto.config.settings import Training
     from mproto.models.base import Model, Step
     from mproto.models.batch import Batch
-    from mproto.settings import Training
     from mproto.training.data import Data
-    from mproto.training.rehearsal import Rehearsal
+    from mproto.training.hold_out import Rehearsal
     from mproto.training.selection import Selection
 
 LOOKS = 4

@@ -21,20 +21,20 @@ from mproto.text.scoring import score
 from mproto.training.calibration import calibrate
 from mproto.training.data import Data, label_set
 from mproto.training.distributed import check_same, find_group
+from mproto.training.example_mentions import remember
 from mproto.training.failures import explained, how_to_go_on
 from mproto.training.folder import RunFolder
 from mproto.training.held_out import HeldOut
+from mproto.training.hold_out import Rehearsal
 from mproto.training.interrupt import Interrupt, Interrupted
 from mproto.training.loop import Loop
-from mproto.training.rehearsal import Rehearsal
-from mproto.training.remembering import remember
 from mproto.training.selection import Average, Best
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mproto.models.group import Group
-    from mproto.settings import Training
+    from mproto.config.settings import Training
+    from mproto.models.process_group import Group
     from mproto.text.document import Document
     from mproto.training.loop import Progress, State
     from mproto.training.selection import Selection
@@ -67,7 +67,7 @@ def train(
         labelled: documents that people labelled, as few or as many as there are: what has no span there is no entity. Where
             there are both spans and gold spans, the latter count.
         dev: documents with gold spans that pick the best checkpoint. Without, no human label chooses anything.
-        config: see `mproto.config`.
+        config: see `mproto.config.loading`.
         output: a folder for the run: `config.toml`, `history.jsonl`, `checkpoints/` while it lasts, and the model, `best/`.
             With it, Ctrl-C and SIGTERM end the step, write a checkpoint, and raise `Interrupted`.
         force: whether an older run in that folder may be replaced.

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mproto.errors import InputError, Notes
-from mproto.inputs import Source
+from mproto.io.sources import Source
 from mproto.text import Document, Options, Span, WordSpan, detect, formats, read_documents, write_documents
 from mproto.text.formats import format_for_output, get_format
 

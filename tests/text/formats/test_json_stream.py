@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mproto.errors import InputError
-from mproto.inputs import Source
+from mproto.io.sources import Source
 from mproto.text.formats import json_stream
 from mproto.text.formats.json_stream import json_values
 

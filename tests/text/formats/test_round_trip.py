@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mproto.errors import Notes
-from mproto.inputs import Source
+from mproto.io.sources import Source
 from mproto.text import Document, formats, read_documents, write_documents
 from mproto.text.formats import Format, Keeps, get_format
 from strategies import corpora

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mproto.errors import Notes
-from mproto.inputs import Source
+from mproto.io.sources import Source
 from mproto.text import Document, WordSpan, read_documents, write_documents
 
 FORMATS = {"conf-mpu": ("a.txt", "b.txt"), "roster": ("a_text.txt", "b_text.txt"), "bond": ("a.json", "b.json")}

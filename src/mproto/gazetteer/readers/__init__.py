@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mproto.errors import InputError, Notes
 from mproto.gazetteer.readers import patterns, skos, skweak, tables, terms
-from mproto.inputs import Source
+from mproto.io.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

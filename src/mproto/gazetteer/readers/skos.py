@@ -15,7 +15,7 @@ from mproto.gazetteer.entries import Entry
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 _LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"|>([^<\n]+)<|\n')
 

@@ -16,7 +16,7 @@ from mproto.gazetteer.entries import Entry
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 COLUMNS = ("term", "type", "id", "aliases", "case_sensitive", "-")
 NAMES = {

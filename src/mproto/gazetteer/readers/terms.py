@@ -9,7 +9,7 @@ from mproto.gazetteer.entries import Entry
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 
 def read(source: Source, type_: str) -> Iterator[Entry]:

@@ -23,7 +23,7 @@ from mproto.text.tagging import OUTSIDE, encode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 BATCH = 1000
 _TAG_KEYS = ("ner_tags", "tags", "labels")

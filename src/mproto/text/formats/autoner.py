@@ -18,7 +18,7 @@ from mproto.text.formats.records import Block, read_blocks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 BREAK, TIE, NONE = "I", "O", "None"
 START, END = "<s>", "<eof>"

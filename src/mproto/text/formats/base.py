@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mproto.errors import Notes
-    from mproto.inputs import Source
-    from mproto.outputs import Outputs
+    from mproto.io.outputs import Outputs
+    from mproto.io.sources import Source
     from mproto.text.document import Document
     from mproto.text.tagging import OutputScheme, Scheme
 

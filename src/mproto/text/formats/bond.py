@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mproto.errors import InputError
-from mproto.inputs import Source
+from mproto.io.sources import Source
 from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.fields import take, take_words

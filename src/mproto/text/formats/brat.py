@@ -18,7 +18,7 @@ from mproto.text.formats.text_folder import document_id, encode, file_names, fil
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
-from mproto.inputs import Source
+from mproto.io.sources import Source
 from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.conll import split_row

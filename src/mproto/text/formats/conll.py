@@ -17,7 +17,7 @@ from mproto.text.tagging import encode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 
 def read(source: Source, options: Options) -> Iterator[Document]:

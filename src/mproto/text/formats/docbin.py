@@ -21,7 +21,7 @@ from mproto.text.words import Word
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 T = TypeVar("T")
 

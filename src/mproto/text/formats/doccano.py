@@ -18,7 +18,7 @@ from mproto.text.formats.records import read_json_lines, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 _LABEL_KEYS = ("label", "labels", "entities")
 _OWN_KEYS = frozenset({"id", "text", "relations", "Comments", *_LABEL_KEYS})

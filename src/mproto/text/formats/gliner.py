@@ -13,7 +13,7 @@ from mproto.text.formats.records import read_json, shorten, write_json_array
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 
 def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG001

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mproto.errors import InputError
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 CHUNK = 1 << 16
 NEAR_THE_END = 16

@@ -19,7 +19,7 @@ from mproto.text.words import Word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 _OWN_KEYS = frozenset({"id", "text", "spans", "gold", "words"})
 

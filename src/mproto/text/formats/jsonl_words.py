@@ -17,7 +17,7 @@ from mproto.text.formats.records import read_json_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 _OWN_KEYS = frozenset({"tokens", "entities", "human_entities", "id"})
 

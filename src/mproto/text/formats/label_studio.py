@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mproto.errors import Notes
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 JSON_MIN_KEYS = frozenset(
     {"id", "label", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement"}

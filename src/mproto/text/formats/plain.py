@@ -12,7 +12,7 @@ from mproto.text.formats.records import read_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 _LINE_ENDS = re.compile(r"[\r\n]")
 

@@ -17,7 +17,7 @@ from mproto.text.words import Word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 _SPAN_KEYS = SPAN_KEYS | {"token_start", "token_end", "text", "source"}
 _OWN_KEYS = frozenset({"id", "text", "spans", "tokens", "answer"})

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
     from mproto.text.document import Document
 
 Block = list[tuple[int, str]]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mproto.errors import InputError, Notes
-from mproto.inputs import Source
-from mproto.outputs import Outputs
+from mproto.io.outputs import Outputs
+from mproto.io.sources import Source
 from mproto.text.formats import (
     arrow,
     autoner,

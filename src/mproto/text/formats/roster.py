@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
-from mproto.inputs import Source
+from mproto.io.sources import Source
 from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.sidecar import add_names, read_names, shared

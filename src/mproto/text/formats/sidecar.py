@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from mproto.errors import InputError
-from mproto.inputs import Source
-from mproto.outputs import STDOUT
+from mproto.io.outputs import STDOUT
+from mproto.io.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

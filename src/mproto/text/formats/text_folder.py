@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mproto.errors import Notes
-    from mproto.inputs import Source
+    from mproto.io.sources import Source
 
 _DIGITS = re.compile(r"(\d+)")
 _FILE_NAME = re.compile(r'(?!\.)[^/\\:*?"<>|\x00-\x1f]{1,60}')

@@ -1,0 +1,1 @@
+"""What this project adds to the paper's training step and prediction, besides denoising."""

@@ -1,0 +1,1 @@
+"""Files in and out: sources, whole-or-nothing outputs, temporary names, control characters."""

@@ -1,0 +1,1 @@
+"""The methods that mproto is compared with, one file each."""

@@ -1,0 +1,1 @@
+"""A model on disk: its folder, its card, and the Hugging Face hub."""

@@ -1,0 +1,72 @@
+"""A model of torch on disk: weights as safetensors, the tokenizer's files, and what it takes to build the network again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from mproto.errors import InputError, in_short
+from mproto.models.encoder import Encoder
+from mproto.models.registry import get_method
+from mproto.persistence.files import AGAIN, WEIGHTS, check_no_pickle
+from mproto.persistence.tensors import save_tensors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch import Tensor
+
+    from mproto.config import Config
+    from mproto.models.base import Model
+
+
+def save_model(model: Model, folder: Path) -> dict[str, Any]:
+    """Write a model's files; what `load_model` needs to know beside them, for JSON.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    encoder = {"name": model.encoder.name, "config": model.encoder.save_files(folder)}
+    save_tensors(model.state_dict(), folder / WEIGHTS)
+    return {"labels": list(model.labels), "calibration": model.calibration, "reach": model.reach, "encoder": encoder}
+
+
+def load_model(folder: Path, description: dict[str, Any], config: Config) -> Model:
+    """The model that `save_model` wrote.
+
+    Raises:
+        InputError: something is missing, or belongs to another model.
+    """
+    try:
+        parts = description["encoder"]
+        encoder = Encoder.from_files(parts["config"], folder, parts["name"], shapes=config.shapes)
+        model = get_method(config.method).build(encoder, description["labels"], config)
+        weights = _load_weights(folder / WEIGHTS)
+        _check_weights(weights, model.state_dict(), config.method)
+        model.load_state_dict(weights)
+        model.calibration = float(description.get("calibration", model.calibration))
+        model.reach = int(description.get("reach", model.reach))
+    except InputError as error:
+        raise error.at(folder) from None
+    except Exception as error:  # whatever a wrong file makes transformers, tokenizers or torch stumble over
+        raise InputError(f"is not a whole model: {in_short(error)}", path=folder, hint=AGAIN) from error
+    return model.eval()
+
+
+def _check_weights(weights: dict[str, Tensor], expected: dict[str, Tensor], method: str) -> None:
+    if weights.keys() != expected.keys():
+        raise ValueError(f"its weights are not those of the method {method}, which config.json names")
+    for name, tensor in weights.items():
+        if tensor.shape != expected[name].shape:
+            shapes = f"{list(tensor.shape)}, and with its config.json it should be {list(expected[name].shape)}"
+            raise ValueError(f"the shape of its {name} is {shapes}")
+
+
+def _load_weights(path: Path) -> dict[str, Tensor]:
+    try:
+        check_no_pickle(path)
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"cannot be read: {error}", path=path, hint=AGAIN) from None

@@ -1,0 +1,1 @@
+"""From file to file: one function per command."""

@@ -1,0 +1,145 @@
+"""From files to files with entities: what the command `predict` does."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, NamedTuple
+
+from mproto.errors import InputError
+from mproto.html.markup import colour_of, legend, marked, page_end, page_start
+from mproto.inference.texts import check_length
+from mproto.inference.thresholds import thresholds
+from mproto.io.journal import Journal
+from mproto.io.outputs import STDOUT, Outputs, check_apart
+from mproto.text.formats import Options, detect, format_for_labels, get_format, write_documents
+from mproto.text.formats.registry import Written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from mproto.inference.thresholds import Threshold
+    from mproto.io.sources import Source
+    from mproto.recognizer import Recognizer
+    from mproto.text.document import Document
+    from mproto.text.formats.base import Format
+
+
+class Reading(NamedTuple):
+    """How documents are read, which of the entities in them are wanted, and who is told of each document that is done."""
+
+    format: str | None = None
+    options: Options = Options()
+    batch_size: int = 64
+    threshold: Threshold = None
+    on_document: Callable[[], object] | None = None
+
+
+def predict_file(
+    recognizer: Recognizer,
+    source: Source,
+    output: Path,
+    reading: Reading = Reading(),
+    *,
+    write_format: str | None = None,
+    resume: bool = False,
+    force: bool = False,
+) -> Written:
+    """Write a file's documents with the entities that a model finds; whole, or not at all. Plain text becomes JSON Lines.
+
+    What is found is written down on the way, in a hidden file beside the output, so that a run that was stopped can go on.
+
+    Args:
+        recognizer: the model.
+        source: the documents.
+        output: a file, or a folder for formats that are one, or `-`.
+        reading: how to read them.
+        write_format: told from the name without.
+        resume: go on with a run that was stopped, if there is one.
+        force: whether an existing output, and what a run that was stopped had found, may be replaced.
+
+    Raises:
+        InputError: the input, or the call, is wrong.
+    """
+    reader = _reader(recognizer, source, reading)
+    writer = format_for_labels(output, reader, write_format)
+    check_apart(source, output, is_folder=writer.is_folder)
+    documents = _documents(reader, source, reading)
+    is_kept = str(output) != STDOUT and output.parent.is_dir() and (force or not output.exists())
+    try:
+        about = _about(recognizer, reading)
+        with Journal(output, about, resume=resume, force=force) if is_kept else nullcontext() as journal:
+            if journal:
+                predicted = journal.follow(documents, lambda rest: _predicted(recognizer, rest, reading))
+            else:
+                predicted = _predicted(recognizer, documents, reading)
+            predicted = _counted(predicted, reading)
+            return write_documents(predicted, output, writer, reading.options, force=force, notes=source.notes)
+    except InputError as error:
+        raise error.at(source.shown) from None
+
+
+def _about(recognizer: Recognizer, reading: Reading) -> str:
+    """What the result depends on, beside the documents."""
+    terms = recognizer.terms
+    combined = (
+        None
+        if terms is None or terms.combination == "off"
+        else (terms.combination, terms.fingerprint, terms.options.key)
+    )
+    return repr((recognizer.fingerprint, reading.threshold, combined))
+
+
+def predict_page(
+    recognizer: Recognizer, source: Source, output: Path, reading: Reading = Reading(), *, force: bool = False
+) -> Written:
+    """Write a page that shows a file's documents with their entities marked."""
+    check_apart(source, output)
+    colours = colour_of(recognizer.labels)
+    documents = spans = 0
+    with Outputs(force=force) as outputs:
+        file = outputs.open(output)
+        file.write((page_start(f"Entities in {source.path.name}") + legend(colours)).encode())
+        for document in predict_documents(recognizer, source, reading):
+            documents, spans = documents + 1, spans + len(document.spans)
+            shown = marked(document.text, document.spans, colours, named=True)
+            file.write(f'<p class="text">{shown}</p>\n'.encode("utf-8", "replace"))
+        file.write(page_end().encode())
+    return Written(documents, spans)
+
+
+def predict_documents(recognizer: Recognizer, source: Source, reading: Reading = Reading()) -> Iterator[Document]:
+    """A file's documents with the entities that a model finds, one by one."""
+    documents = _documents(_reader(recognizer, source, reading), source, reading)
+    try:
+        yield from _counted(_predicted(recognizer, documents, reading), reading)
+    except InputError as error:
+        raise error.at(source.shown) from None
+
+
+def _reader(recognizer: Recognizer, source: Source, reading: Reading) -> Format:
+    """The format of the documents. A wrong call is said here, where it is not yet taken for something wrong in them."""
+    thresholds(reading.threshold, recognizer.labels)
+    return get_format(reading.format) if reading.format else detect(source)
+
+
+def _documents(reader: Format, source: Source, reading: Reading) -> Iterator[Document]:
+    """The documents that can be read; those that are too long are wrong records like others."""
+    for document in reader.read(source, reading.options):
+        try:
+            check_length(document)
+        except InputError as error:
+            source.notes.reject(error.at(source.shown, source.line))
+        else:
+            yield document
+
+
+def _predicted(recognizer: Recognizer, documents: Iterable[Document], reading: Reading) -> Iterator[Document]:
+    return recognizer.predict(documents, batch_size=reading.batch_size, threshold=reading.threshold)
+
+
+def _counted(documents: Iterable[Document], reading: Reading) -> Iterator[Document]:
+    for document in documents:
+        yield document
+        if reading.on_document:
+            reading.on_document()

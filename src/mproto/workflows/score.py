@@ -1,0 +1,82 @@
+"""Score one file against another."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from mproto.text.document import Document, Span
+from mproto.text.formats.base import Options
+from mproto.text.formats.registry import read_documents
+from mproto.text.scoring import Scores, score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mproto.io.sources import Source
+
+
+def score_files(
+    gold: Source,
+    predicted: Source,
+    *,
+    format: str | None = None,
+    options: Options = Options(),
+    terms: Iterable[str] | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Scores:
+    """Scores of two files with the same documents in the same order.
+
+    Human labels that the gold file keeps beside distant ones are the gold ones.
+
+    Raises:
+        InputError: the files cannot be read, or do not hold the same texts.
+    """
+    pairs = _pairs(gold, predicted, format, options)
+    return score(pairs, terms=terms, bootstrap=bootstrap, seed=seed)
+
+
+def _pairs(
+    gold: Source, predicted: Source, format: str | None, options: Options
+) -> Iterator[tuple[Document, Document]]:
+    documents = zip_longest(read_documents(gold, format, options), read_documents(predicted, format, options))
+    for number, (right, guess) in enumerate(documents, 1):
+        if right is None or guess is None:
+            short = gold if right is None else predicted
+            raise short.error(
+                f"ends after {number - 1} documents, before the other file", hint="score the same documents"
+            )
+        if right.text != guess.text:
+            moved = onto_text(guess, right.text)
+            if moved is not None:
+                yield _gold(right), moved
+                continue
+            raise predicted.error(
+                f"document {number} is {guess.text[:60]!r} here and {right.text[:60]!r} in {gold.path}",
+                hint="both files must hold the same documents in the same order",
+            )
+        yield _gold(right), guess
+
+
+def _gold(document: Document) -> Document:
+    return document if document.gold is None else replace(document, spans=document.gold)
+
+
+def onto_text(document: Document, text: str) -> Document | None:
+    """The document's spans on another text that differs only in white space, or `None` where more differs.
+
+    Formats of words lose the spacing of a text, and scores of the two should not depend on that.
+    """
+    ours = [i for i, char in enumerate(document.text) if not char.isspace()]
+    theirs = [i for i, char in enumerate(text) if not char.isspace()]
+    if [document.text[i] for i in ours] != [text[i] for i in theirs]:
+        return None
+    spans = []
+    for start, end, label in document.spans:
+        first, last = bisect_left(ours, start), bisect_left(ours, end)
+        if first < last:
+            spans.append(Span(theirs[first], theirs[last - 1] + 1, label))
+    return Document(text, tuple(spans), id=document.id)

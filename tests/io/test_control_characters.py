@@ -1,0 +1,46 @@
+"""Control characters are shown and not obeyed: every one, and nothing else."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mproto.html.markup import marked
+from mproto.io.control_characters import visible
+
+CONTROLS = "".join(map(chr, [*range(32), *range(127, 160)]))
+TEXTS = st.text(st.sampled_from(CONTROLS) | st.characters(), max_size=30)
+
+
+def is_obeyed(text: str, place: int) -> bool:
+    """Whether a terminal would do something other than show it, or go to the next line or column."""
+    sign = text[place]
+    if sign == "\r":
+        return text[place + 1 : place + 2] != "\n"
+    return unicodedata.category(sign) == "Cc" and sign not in "\n\t"
+
+
+@given(text=TEXTS)
+@example(text=CONTROLS)
+@example(text="\r\n\r\r\n\r")
+def test_what_would_be_obeyed_is_replaced_and_nothing_else(text: str) -> None:
+    shown = visible(text)
+    assert len(shown) == len(text)
+    for place, sign in enumerate(text):
+        assert not is_obeyed(shown, place)
+        assert (shown[place] != sign) == is_obeyed(text, place)
+
+
+def test_signs_are_those_that_unicode_has_for_them() -> None:
+    assert visible("\x1b[31m\0\x7f\x9b") == "␛[31m␀␡\ufffd"
+
+
+@given(text=TEXTS, start=st.integers(0, 29))
+@example(text=CONTROLS, start=5)
+def test_pages_hold_none(text: str, start: int) -> None:
+    spans = [(start, len(text), "A")] if start < len(text) else []
+    page = marked(text, spans, {"A": "t0"}, named=True)
+    assert not any(is_obeyed(page, place) for place in range(len(page)) if page[place] != "\r")
+    assert page.count("\r") == text.count("\r\n")

@@ -1,0 +1,176 @@
+"""Model cards: true to what is known, and safe against whatever text is in them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from mproto.config import Config
+from mproto.persistence.card import model_card
+
+SETTINGS = Config().as_dict()
+CARD = {"training documents": 1234, "gazetteer": "120 Chemical, 80 Disease (fingerprint 0123456789abcdef)"}
+SCORES = [{"corpus": "news 2024", "precision": 0.5, "recall": 0.25, "f1": 1 / 3, "gold": 7}]
+
+
+def made(
+    labels: list[str] | None = None, card: dict[str, Any] | None = None, **options: Any
+) -> tuple[dict[str, Any], str]:
+    """The YAML in front, and the Markdown behind it."""
+    text = model_card(labels or ["Chemical"], "mproto", "all-MiniLM-L6-v2", card or {}, "1.2", SETTINGS, **options)
+    start, front, body = text.split("---\n", 2)
+    assert start == ""
+    text.encode("utf-8")
+    return yaml.safe_load(front), body
+
+
+def parsed(body: str) -> list[Token]:
+    return MarkdownIt("commonmark").enable("table").enable("strikethrough").parse(body)
+
+
+def shown(token: Token) -> str:
+    """What a reader sees of a line."""
+    assert {child.type for child in token.children or []} <= {"text", "text_special", "softbreak", "code_inline"}, token
+    return "".join(child.content for child in token.children or [])
+
+
+def lines(body: str) -> list[str]:
+    return [shown(token) for token in parsed(body) if token.type == "inline"]
+
+
+MARKUP = [
+    "`",
+    "```",
+    "\n",
+    "---",
+    "# ",
+    "|",
+    "<b>",
+    "](x)",
+    "![",
+    "**",
+    "~~",
+    '"',
+    ": ",
+    "&amp;",
+    "\\",
+    "- ",
+    "1. ",
+    "a",
+]
+TEXT = st.text(max_size=25) | st.lists(st.sampled_from(MARKUP), max_size=6).map("".join)
+
+
+@settings(max_examples=60)
+@given(TEXT, TEXT, TEXT)
+@example("\ud800", "\x85\u2028\x00", "\ud800#")
+@example("- a", "1. b", "=== ")
+@example("12) a", "+ b", "+")
+@example(" ", "", "\n")
+@example("<https://x.y>", "https://x.y", "a\n---\nb: c")
+def test_no_text_breaks_the_card(label: str, other: str, corpus: str) -> None:
+    """The structure is that of a card with harmless words, and what a reader sees are the words."""
+    words = (label, other, corpus)
+    cards = []
+    for a, b, c in (words, ("x", "x", "x")):
+        card = {"training documents": a, "gazetteer": b, f"{a}note": b, "scores": [{**SCORES[0], "corpus": c}]}
+        front, body = made([a, b], card)
+        cards.append((front, body))
+    (front, body), (_, harmless) = cards
+    assert [(t.type, t.tag, t.level) for t in parsed(body)] == [(t.type, t.tag, t.level) for t in parsed(harmless)]
+    read = "\n".join(lines(body))
+    for word in words:
+        assert " ".join(clean(word).split()) in " ".join(read.split())
+    assert front["model-index"][0]["results"][0]["dataset"]["name"] == corpus.encode("utf-8", "replace").decode()
+
+
+def clean(word: str) -> str:
+    """Without line breaks, control characters and halves of characters."""
+    return re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", word)
+
+
+def test_the_front_matter_of_the_hub() -> None:
+    front, _ = made(["Chemical", "Disease"], {**CARD, "scores": SCORES})
+    assert front["library_name"] == "mproto"
+    assert front["pipeline_tag"] == "token-classification"
+    assert {"named-entity-recognition", "distant-supervision"} <= set(front["tags"])
+    assert "distant-supervision" not in made()[0]["tags"]
+    (index,) = front["model-index"]
+    (result,) = index["results"]
+    assert result["task"]["type"] == "token-classification"
+    assert {m["type"]: m["value"] for m in result["metrics"]} == {"precision": 0.5, "recall": 0.25, "f1": 0.3333}
+    assert "model-index" not in made(card=CARD)[0]
+
+
+def test_the_library_of_the_hub_can_read_it() -> None:
+    from huggingface_hub import ModelCard
+
+    text = model_card(["A: b", "#C"], "mproto", "e", {**CARD, "scores": SCORES}, "1", SETTINGS)
+    (result, *_) = ModelCard(text).data.eval_results
+    assert (result.dataset_name, result.metric_type, result.metric_value) == ("news 2024", "precision", 0.5)
+
+
+def test_it_tells_whose_labels_they_are() -> None:
+    by_terms = made(card=CARD)[1]
+    assert "1,234 documents, labelled by looking up the terms of a gazetteer, not by people" in by_terms
+    assert "fingerprint 0123456789abcdef" in by_terms
+    assert "comes from a term list" in by_terms
+    both = made(card={**CARD, "documents labelled by people": 20})[1]
+    assert "20 documents that people labelled" in both
+    people = made(card={"documents labelled by people": 20})[1]
+    assert "gazetteer" not in people
+    assert "term list" not in people
+    assert "was not recorded" in made()[1]
+    assert "was not recorded" in made(card={"training documents": 3})[1]
+
+
+def test_limits_are_those_of_the_model() -> None:
+    assert "become one" in made(scheme="io")[1]
+    assert "become one" not in made(scheme="bio")[1]
+    assert "does not see capitals; it is told" in made(keeps_case=False)[1]
+    assert "capitals" not in made(keeps_case=True)[1]
+    plain = {**SETTINGS, "shapes": False}
+    text = model_card(["A"], "mproto", "e", {}, "1", plain, keeps_case=False)
+    assert "differ in them alone are the same" in text
+
+
+def test_scores_are_shown_with_their_meaning_or_said_to_be_missing() -> None:
+    assert "| news 2024 | 50.00 | 25.00 | 33.33 |" in made(card={"scores": SCORES})[1]
+    assert "counted strictly" in made(card={"scores": SCORES})[1]
+    partly = [{"corpus": "x", "f1": 1}]
+    assert "| x |  |  | 100.00 |" in made(card={"scores": partly})[1]
+    assert "None were recorded" in made()[1]
+
+
+@pytest.mark.parametrize(
+    "wrong", [0.7, "good", [0.7], [{"f1": "high"}], [{"f1": 70}], [{"corpus": "x"}], [*SCORES, {}]]
+)
+def test_scores_that_are_none_are_told_as_they_are(wrong: object) -> None:
+    front, body = made(card={"scores": wrong})
+    assert "model-index" not in front
+    assert any(line == f"scores: {wrong}" for line in lines(body))
+    assert "None were recorded" in body
+
+
+def test_names_are_told_where_there_are_any() -> None:
+    assert "matched as names" not in made(card={"types matched as names": []})[1]
+    assert any("names: ['Chemical']" in line for line in lines(made(card={"types matched as names": ["Chemical"]})[1]))
+
+
+def test_it_says_what_form_the_model_has() -> None:
+    cards = {int8: made(int8=int8)[1] for int8 in (None, False, True)}
+    assert [("ONNX" in card, "eight bits" in card) for card in cards.values()] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]
+    for int8, card in cards.items():
+        assert ("mproto-ner[train]" in card, "mproto-ner[onnx]" in card) == (int8 is None, int8 is not None)
+        assert lines(card)[-1].startswith("pip install")

@@ -1,0 +1,326 @@
+"""Predictions for files: whole or not at all, taken up again where they were stopped, shown to people."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mproto import Document, Gazetteer, Recognizer, Span, demo, read_documents
+from mproto.cli import main
+from mproto.errors import InputError
+from mproto.io.journal import Journal
+from mproto.io.sources import Source
+from mproto.workflows.predict import Reading, predict_file, predict_page
+from runs import small_model
+
+DOCUMENTS = [Document(f"text number {i}", id=str(i)) for i in range(7)]
+
+
+def label(documents: Iterator[Document]) -> Iterator[Document]:
+    for document in documents:
+        yield document.with_spans([Span(0, 4, "A")], None).with_meta({"scores": [0.5]})
+
+
+class StoppedError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("stop", range(8))
+def test_work_goes_on_where_it_was_stopped(stop: int, tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def predict(documents: Iterator[Document]) -> Iterator[Document]:
+        for document in label(documents):
+            seen.append(document.id)
+            yield document
+
+    found: list[Document] = []
+    with pytest.raises(StoppedError), Journal(tmp_path / "out", "a model", resume=False) as journal:
+        for number, document in enumerate(journal.follow(DOCUMENTS, predict)):
+            if number == stop:
+                raise StoppedError
+            found.append(document)
+        raise StoppedError
+    assert journal.path.exists() == bool(seen)
+    with Journal(tmp_path / "out", "a model", resume=True) as journal:
+        again = list(journal.follow(DOCUMENTS, predict))
+    assert again == list(label(iter(DOCUMENTS)))
+    assert sorted(seen) == [document.id for document in DOCUMENTS]  # each once
+    assert not list(tmp_path.iterdir())
+
+
+class TestJournal:
+    @pytest.fixture
+    def stopped(self, tmp_path: Path) -> Path:
+        with pytest.raises(StoppedError), Journal(tmp_path / "out", "a model", resume=False) as journal:
+            for number, _ in enumerate(journal.follow(DOCUMENTS, label)):
+                if number == 3:
+                    raise StoppedError
+        return tmp_path / "out"
+
+    def test_other_work(self, stopped: Path) -> None:
+        with pytest.raises(InputError, match="another model.*--force instead of --resume"):
+            Journal(stopped, "another", resume=True)
+
+    def test_other_documents(self, stopped: Path) -> None:
+        changed = [*DOCUMENTS[:2], Document("something else"), *DOCUMENTS[3:]]
+        with (
+            pytest.raises(InputError, match="document 3 is not the one"),
+            Journal(stopped, "a model", resume=True) as j,
+        ):
+            list(j.follow(changed, label))
+
+    def test_a_line_that_was_cut(self, stopped: Path) -> None:
+        journal = Journal(stopped, "a model", resume=True)
+        journal.path.write_bytes(journal.path.read_bytes()[:-5])
+        with Journal(stopped, "a model", resume=True) as journal:
+            assert len(list(journal.follow(DOCUMENTS, label))) == len(DOCUMENTS)
+
+    def test_nothing_is_thrown_away_that_nobody_speaks_of(self, stopped: Path) -> None:
+        journal = Journal(stopped, "a model", resume=True)
+        before = journal.path.read_bytes()
+        message = (
+            "out: work on this output was stopped after 4 documents; go on with --resume, or begin anew with --force"
+        )
+        with pytest.raises(InputError, match=message):
+            Journal(stopped, "another", resume=False)
+        assert journal.path.read_bytes() == before
+
+    def test_by_force_it_begins_anew(self, stopped: Path) -> None:
+        with Journal(stopped, "another", resume=False, force=True) as journal:
+            assert len(list(journal.follow(DOCUMENTS, label))) == len(DOCUMENTS)
+        assert not list(stopped.parent.iterdir())
+
+    def test_a_journal_without_a_document_is_no_work(self, tmp_path: Path) -> None:
+        with Journal(tmp_path / "out", "a model", resume=False) as journal:
+            assert journal.path.exists()  # as it is after a kill
+            with Journal(tmp_path / "out", "another", resume=False):
+                pass
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("texts") / "texts.txt"
+    path.write_text("\n".join([*(d.text for d in demo.documents("test")[:5]), "<script>alert(1)</script> aspirin"]))
+    return path
+
+
+def test_a_file_is_the_same_when_it_was_stopped_on_the_way(texts: Path, tmp_path: Path) -> None:
+    recognizer = small_model()
+    predict_file(recognizer, Source(texts), tmp_path / "whole.jsonl")
+
+    class Failing(Recognizer):
+        def entities(self, documents: Any, **options: Any) -> Any:
+            for document in documents:
+                if "<script>" in document.text:
+                    raise StoppedError
+            return super().entities(documents, **options)
+
+    import mproto.inference.texts as reading
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "FIRST", 2)
+        patch.setattr(reading, "AT_ONCE", 2)
+        failing = Failing(recognizer.tagger, recognizer.config)
+        with pytest.raises(StoppedError):
+            predict_file(failing, Source(texts), tmp_path / "out.jsonl")
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == [".out.jsonl.progress"]
+    written = predict_file(recognizer, Source(texts), tmp_path / "out.jsonl", resume=True)
+    assert written.documents == 6
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert not (tmp_path / ".out.jsonl.progress").exists()
+
+
+def test_thresholds_and_terms(texts: Path, tmp_path: Path) -> None:
+    (tmp_path / "Chemical.txt").write_text("script\n")
+    recognizer = small_model().with_gazetteer(Gazetteer.load(tmp_path), "union")
+    predict_file(recognizer, Source(texts), tmp_path / "out.jsonl", Reading(threshold=1.0))
+    found = [document.surface(span) for document in read_documents(tmp_path / "out.jsonl") for span in document.spans]
+    assert found == ["script", "script"]
+
+
+def test_a_page_shows_text_as_text(texts: Path, tmp_path: Path) -> None:
+    written = predict_page(small_model(), Source(texts), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.count("<mark") == written.spans + len(small_model().labels)  # and the legend
+    assert "<script" not in page
+    assert page.endswith("</body></html>\n")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    small_model().save_pretrained(folder := tmp_path_factory.mktemp("model"))
+    return folder
+
+
+def test_highlighted_text(saved: Path, texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(saved), str(texts), "--highlight"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for line, document in zip(lines, small_model().predict(read_documents(texts)), strict=True):
+        shown = document.text
+        for start, end, name in reversed(document.spans):
+            shown = f"{shown[:start]}[{shown[start:end]} {name}]{shown[end:]}"
+        assert line == shown
+
+
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch, *streams: str) -> None:
+    for name in streams:
+        monkeypatch.setattr(getattr(sys, name), "isatty", lambda: True)
+
+
+def test_highlighted_text_does_not_obey_documents(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.jsonl").write_text(json.dumps({"text": "A\x1b]0;owned\x07 \x9b2J\rspirin\tone\ntwo"}))
+    assert main(["predict", str(saved), str(tmp_path / "x.jsonl"), "--highlight", "--threshold", "1"]) == 0
+    assert capsys.readouterr().out == "A␛]0;owned␇ \ufffd2J␍spirin  one\ntwo\n"
+    on_a_terminal(monkeypatch, "stdout")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert main(["predict", str(saved), str(tmp_path / "x.jsonl"), "--highlight"]) == 0
+    assert "\x1b" not in re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)  # but for our own colours
+
+
+class TestProgress:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        for number in range(3):
+            (tmp_path / f"{number}.txt").write_text("Aspirin helps.")
+        return tmp_path
+
+    def shown(self, saved: Path, capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+        assert main(["predict", str(saved), *map(str, arguments)]) == 0
+        return capsys.readouterr().err
+
+    def test_none_stands_among_what_is_printed(
+        self, saved: Path, texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        on_a_terminal(monkeypatch, "stderr")
+        assert "tagging" in self.shown(saved, capsys, texts, "--highlight")
+        on_a_terminal(monkeypatch, "stdout")
+        assert self.shown(saved, capsys, texts, "--highlight") == ""
+
+    def test_documents_are_counted_where_bytes_cannot_be(
+        self, saved: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert "tagging" not in self.shown(saved, capsys, folder, "--output", folder / "plain.jsonl")
+        on_a_terminal(monkeypatch, "stderr")
+        for way, name in (("--output", "a.jsonl"), ("--html", "a.html")):
+            shown = self.shown(saved, capsys, folder, way, folder / name)
+            assert re.search(r"tagging  3 documents  [\d,]+ documents/s", shown)
+
+
+class TestTooLong:
+    """A document that is too long is a wrong record like others."""
+
+    @pytest.fixture(autouse=True)
+    def short(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("mproto.inference.texts.MOST_CHARACTERS", 20)
+
+    GLINER = ['{"tokenized_text": ["Aspirin"], "ner": []}', json.dumps({"tokenized_text": 9 * ["rest"], "ner": []})]
+    FILES = {
+        "x.txt": "Aspirin helps.\n\n" + 3 * "Aspirin helps. " + "\nRest too.\n",
+        "x.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in ["Aspirin.", "Rest.", "a" * 21, "b"]),
+        "x.conll": "Aspirin O\n\n" + 9 * "rest O\n" + "\nRest O\n",
+        "x.json": "[" + ",\n".join([GLINER[0], GLINER[0], GLINER[1]]) + "]",
+    }
+
+    @pytest.mark.parametrize("name", FILES)
+    def test_it_is_named(self, name: str, saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = tmp_path / name
+        path.write_text(self.FILES[name])
+        call = ["predict", str(saved), str(path), "--output", str(tmp_path / "out.jsonl")]
+        assert main(call) == 2
+        error = capsys.readouterr().err
+        assert f"{path}, line 3: a text has " in error
+        assert "and 20 are the most that are read as one; split it" in error
+        assert main([*call, "--on-error", "skip", "--json"]) == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert shown["skipped"] == 1
+        assert shown["errors"] == [error.strip().removeprefix("mproto predict: ")]
+        assert shown["documents"] == len(list(read_documents(tmp_path / "out.jsonl"))) > 1
+
+    def test_in_a_folder(self, saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "long.txt").write_text("a" * 21)
+        assert main(["predict", str(saved), str(tmp_path), "--output", str(tmp_path / "out.jsonl")]) == 2
+        assert f"{tmp_path}: document 'long' has 21 characters" in capsys.readouterr().err
+
+
+def test_plain_text_from_standard_input(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["predict", str(saved), "-", "--output", str(tmp_path / "out.jsonl")]
+    for code, more in ((2, []), (0, ["--from", "text"])):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Aspirin helps.\n")))
+        assert main([*call, *more]) == code
+    error = capsys.readouterr().err
+    assert "standard input: its format cannot be told from its content; pass --from text if it is plain text" in error
+    assert [document.text for document in read_documents(tmp_path / "out.jsonl")] == ["Aspirin helps."]
+
+
+@pytest.mark.parametrize("file", ["texts.txt", "texts.jsonl"])
+def test_names_that_say_no_format_that_holds_labels(
+    file: str, saved: Path, texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / file
+    path.write_bytes(texts.read_bytes() if path.suffix == ".txt" else b'{"text": "Aspirin", "spans": []}\n')
+    for name, message in (
+        ("o.csv", "cannot be told from the name; name it with --to"),
+        ("o.txt", "cannot hold labels"),
+    ):
+        assert main(["predict", str(saved), str(path), "--output", str(tmp_path / name)]) == 2
+        error = capsys.readouterr().err
+        assert f"{tmp_path / name}: " in error
+        assert message in error
+        assert main(["predict", str(saved), str(path), "--output", str(tmp_path / name), "--to", "conll"]) == 0
+        capsys.readouterr()
+    assert main(["predict", str(saved), str(path), "--output", str(tmp_path / "bare")]) == 0
+    assert (tmp_path / "bare").read_bytes().startswith(b'{"')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "one of --output, --html and --highlight is needed"),
+        (["--output", "a", "--html", "b"], "--output and --html"),
+        (["--highlight", "--resume"], "cannot be resumed"),
+        (["--output", "o.jsonl", "--threshold", "high"], "--threshold high is no score"),
+        (
+            ["--output", "o.jsonl", "--threshold", "0.5", "0.6"],
+            "predict: --threshold 0.5 0.6 is no score; give a number",
+        ),
+        (["--output", "o.jsonl", "--threshold", "=0.5"], "predict: --threshold =0.5 is no score"),
+        (["--output", "o.jsonl", "--threshold", "A=0.5", "A=0.6"], "or TYPE=NUMBER for each, once"),
+        (["--output", "o.jsonl", "--threshold", "Chemcal=0.5"], "predict: there is a threshold for 'Chemcal'"),
+        (["--html", "o.html", "--threshold", "Chemcal=0.5"], "did you mean Chemical"),
+        (["--highlight", "--threshold", "7"], "predict: the threshold 7.0 is no score"),
+        (["--highlight", "--json"], "cannot both go to standard output"),
+        (["--output", "-", "--json"], "cannot both go to standard output"),
+    ],
+)
+def test_wrong_calls(
+    arguments: list[str],
+    message: str,
+    saved: Path,
+    texts: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["predict", str(saved), str(texts), *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_json_says_what_was_written(
+    saved: Path, texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", str(saved), str(texts), "--html", str(tmp_path / "p.html"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["documents"] == 6
