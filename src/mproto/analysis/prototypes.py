@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from mproto.denoising.base import StepWords
 from mproto.method.prototypes import OTHER
 from mproto.models.baselines.self_training import SelfTrainingModel
 from mproto.models.mproto import MProtoModel
@@ -109,10 +110,20 @@ def flow(model: MProtoModel, words: Words) -> Flow:
     classes = len(model.labels) + 1
     counts = torch.zeros(classes, classes, dtype=torch.long)
     order = torch.randperm(len(other), generator=torch.Generator().manual_seed(0))
+    ids = _word_ids(model, words, other)
     for part in torch.split(order, AT_ONCE):
-        assigned = model.assign_anew(similarity[part].to(model.device)).target.cpu()
+        columns = similarity[part], torch.zeros_like(part), ids[part], torch.zeros_like(part, dtype=torch.bool)
+        step = StepWords(*(column.to(model.device) for column in columns))
+        assigned = model.denoiser.assign(step, model.bank.class_of, progress=1.0).assignment.target.cpu()
         counts += torch.bincount(true[part] * classes + class_of[assigned], minlength=classes**2).view(classes, classes)
     return Flow(counts, by_people)
+
+
+def _word_ids(model: MProtoModel, words: Words, chosen: Tensor) -> Tensor:
+    """Return the ids of some words in the vocabulary of the training data."""
+    ids = [model.word_ids.find(document.word_texts) for document in words.documents]
+    places = zip(words.document[chosen].tolist(), words.index[chosen].tolist(), strict=True)
+    return torch.tensor([ids[document][index] for document, index in places], dtype=torch.long)
 
 
 @torch.no_grad()

@@ -156,7 +156,7 @@ def _facts(recognizer: Recognizer, history: Sequence[Progress]) -> dict[str, str
         facts["training time"] = f"{sum(progress.seconds for progress in history) / 60:.1f} minutes"
         facts["words a second"] = f"{sum(p.words for p in history) / sum(p.seconds for p in history):,.0f}"
         facts["peak memory"] = f"{max(progress.memory for progress in history):,} MB"
-    shares = [progress.logs["share"] for progress in history if "share" in progress.logs]
+    shares = [progress.logs["unlabelled"] for progress in history if "unlabelled" in progress.logs]
     if shares:
         facts["unlabelled entities, estimated"] = f"{100 * shares[-1]:.1f} % of the words without a label"
     return {name: value for name, value in facts.items() if value}
@@ -188,7 +188,7 @@ def _find(
         scores=_score(words, known if has_dictionary else None) if by_people else None,
         word_map=_draw(recognizer, words, seed),
         cards=prototype_cards(model, words) if model else [],
-        flow=flow(model, words) if model and model.settings.denoise and has_dictionary else None,
+        flow=flow(model, words) if model and len(model.word_ids) and has_dictionary else None,
         hardest=hardest(words, MOST_HARD),
         by_people=by_people,
         terms=new_terms(words, known),

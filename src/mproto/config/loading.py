@@ -1,17 +1,19 @@
-"""The configuration of a run: the settings of `settings.py`, read from presets, TOML files and `section.key=value`.
+"""Read the configuration of a run from presets, TOML files and `section.key=value` strings.
 
-Unknown keys and values of the wrong kind are errors that name what was meant.
+Unknown keys and invalid values are errors; the message names the setting that was probably meant.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import tomllib
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from mproto.config import legacy
 from mproto.config.settings import (
     AutoNER,
     EarlyStopping,
@@ -19,7 +21,6 @@ from mproto.config.settings import (
     NegativeSampling,
     PositiveUnlabelled,
     SelfTraining,
-    Tagger,
     Training,
     number,
 )
@@ -30,29 +31,30 @@ if TYPE_CHECKING:
 
     from mproto.config.settings import Range
 
-PRESETS = ("default", "paper")
+PRESETS = ("default", "paper", "published")
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Config:
-    """A whole run.
+    """The configuration of a run.
 
     Attributes:
-        method: the system to train.
-        encoder: the embedded one, a folder, or a Hugging Face name.
-        shapes: tell an encoder whose tokenizer throws letter case away how words are written.
-        attention_dropout: on the encoder's attention weights, in training. A CPU takes steps faster without.
+        method: the method to train: `mproto` or a baseline.
+        encoder: `all-MiniLM-L6-v2` (bundled), a folder, or a name on the Hugging Face hub.
+        word_shapes: add an embedding of the word shape (capitals, digits) if the tokenizer lowercases its input.
+        dropout: dropout on the word features during training.
+        attention_dropout: dropout on the encoder's attention weights during training; 0 is faster on a CPU.
     """
 
     method: str = "mproto"
     encoder: str = "all-MiniLM-L6-v2"
-    shapes: bool = True
+    word_shapes: bool = True
+    dropout: float = number(0.1, 0, 0.99)
     attention_dropout: float = number(0.0, 0, 0.99)
     training: Training = field(default_factory=Training)
     mproto: MProto = field(default_factory=MProto)
-    tagger: Tagger = field(default_factory=Tagger)
     early_stopping: EarlyStopping = field(default_factory=EarlyStopping)
     negative_sampling: NegativeSampling = field(default_factory=NegativeSampling)
     positive_unlabelled: PositiveUnlabelled = field(default_factory=PositiveUnlabelled)
@@ -67,10 +69,14 @@ class Config:
         }
 
     def with_values(self, values: Mapping[str, Any], path: Path | str | None = None) -> Config:
-        """The same with some settings changed.
+        """Return a copy with some settings changed.
+
+        Args:
+            values: nested by section, as in a TOML file.
+            path: the file they come from, for error messages.
 
         Raises:
-            InputError: a key that does not exist, or a value of the wrong kind.
+            InputError: a setting does not exist, or a value is invalid.
         """
         try:
             return _changed(self, values, "")
@@ -78,7 +84,7 @@ class Config:
             raise error.at(path) if path else error from None
 
     def to_toml(self) -> str:
-        """All settings, in a form that `load_config` reads."""
+        """Return all settings as TOML, which `load_config` can read."""
         lines: list[str] = []
         sections: list[str] = []
         for name, value in self.as_dict().items():
@@ -92,13 +98,16 @@ class Config:
 def load_config(
     preset: str = "default", file: Path | str | None = None, settings: Iterable[str] = (), **values: Any
 ) -> Config:
-    """The configuration of a run: preset, then file, then single settings, each over what came before.
+    """Return the configuration of a run: the preset, overridden by the file, then by single settings.
 
     Args:
-        preset: `default` or `paper`.
+        preset: `default`, `paper` or `published`.
         file: a TOML file.
-        settings: `section.key=value`, as given to `--set`.
-        values: top-level values such as `method`; those that are `None` change nothing.
+        settings: strings of the form `section.key=value`, as given to `--set`.
+        values: top-level settings such as `method`; `None` leaves a setting unchanged.
+
+    Raises:
+        InputError: a setting does not exist, or a value is invalid.
     """
     config = Config()
     if preset not in PRESETS:
@@ -130,7 +139,7 @@ def _parse_setting(setting: str) -> dict[str, Any]:
     try:
         value = tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
-        value = text  # a word: strings need no quotes here
+        value = text  # strings need no quotes on the command line
     values: dict[str, Any] = {}
     *sections, key = name.strip().split(".")
     inner = values
@@ -147,9 +156,8 @@ def _changed(settings: T, values: Mapping[str, Any], section: str) -> T:
     for key, value in values.items():
         name = f"{section}{key}"
         if key not in kinds:
-            near = difflib.get_close_matches(name, _all_names(), 1, 0.5)
-            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(f'{section}{kind}' for kind in kinds)}"
-            raise InputError(f"there is no setting {name!r}", hint=hint)
+            name += f".{next(iter(value))}" if isinstance(value, dict) and value else ""  # of a section that is unknown
+            raise InputError(f"there is no setting {name!r}", hint=legacy.hint(name) or _nearest(name, section, kinds))
         if is_dataclass(kinds[key]):
             if not isinstance(value, dict):
                 raise InputError(f"{name} is a section, not a value", hint=f"set one of its keys: {name}.key")
@@ -162,8 +170,13 @@ def _changed(settings: T, values: Mapping[str, Any], section: str) -> T:
     return replace(settings, **changes)  # type: ignore[type-var]
 
 
+def _nearest(name: str, section: str, keys: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, _all_names(), 1, 0.5)
+    return f"did you mean {near[0]}?" if near else f"choose from {', '.join(section + key for key in keys)}"
+
+
 def _checked(value: Any, kind: Any, name: str) -> Any:
-    """The value, if it is of the kind; whole numbers will do for real ones."""
+    """Return the value if it has the right type; integers are accepted as floats."""
     if get_origin(kind) is Union:
         other, word = get_args(kind)
         if isinstance(value, str) and value in get_args(word):
@@ -182,7 +195,7 @@ def _checked(value: Any, kind: Any, name: str) -> Any:
     elif type(value) is kind:
         return value
     else:
-        wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}[kind]
+        wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}[kind]
     raise InputError(f"{name} is {value!r}, and must be {wanted}", hint="correct the value")
 
 
@@ -207,8 +220,7 @@ def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # a JSON string is a valid TOML string
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_toml(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
     return repr(value)

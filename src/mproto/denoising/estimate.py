@@ -1,19 +1,20 @@
-"""How many of the words without a label are entities, worked out without human labels.
+"""Estimate how many of the words without a label are entities, without human labels.
 
-Some words are kept aside: for a while the model learns nothing of their mentions, labelled or not. To it, a labelled
-mention of such a word is what one of a term is that the dictionary lacks: a word of an entity, of which nobody told it. So
-where, at some threshold, it takes a share q⁺ of the labelled mentions for entities, it takes about the same share of the
-entities among the others for entities, and the share q of all the others that it takes for entities cannot be smaller than
-π · q⁺. Hence π ≤ q / q⁺ at every threshold. The least such bound that the numbers of words allow to trust is the estimate:
-best bin estimation (Garg et al., *Mixture Proportion Estimation and PU Learning: A Modern Approach*, 2021).
+During a hold-out phase, the model learns nothing of the mentions of some words, labelled or not. To the model, a labelled
+mention of a held-out word is like a mention of a term that is missing from the dictionary: a word of an entity that it was
+never told about. If the model scores a share q⁺ of the labelled held-out mentions above some threshold, it scores about
+the same share of the unlabelled entities above it. The share q of all unlabelled mentions above the threshold is then at
+least π · q⁺, where π is the share of entities among them. Hence π ≤ q / q⁺ for every threshold. The estimate is the
+smallest of these bounds, corrected for the size of the sample: best bin estimation (Garg et al., *Mixture Proportion
+Estimation and PU Learning: A Modern Approach*, 2021).
 
-Each type is estimated for itself: a list of persons may have nearly all of them, where that of organisations lacks most, and
-then labelled words of both together are not like those without a label.
+Each type is estimated separately. A dictionary may list nearly all persons and lack most organisations; the labelled words
+of both together are then not a sample of the unlabelled ones.
 
-How many of them are to be left out is asked only of types of which the dictionary lacks most entities. If a share c of the
-words that look like entities of a type is labelled, a model that learns from all of them takes such a word for an entity with
-probability c (Elkan and Noto, *Learning Classifiers from Only Positive and Unlabeled Data*, 2008). Above ½ it can be asked
-itself, and needs no estimate; below, it soon believes that there is nothing to be found.
+The share of words to leave out is estimated only for types with a coverage below ½. If a share c of the words that look
+like entities of a type is labelled, a model trained on all of them predicts an entity with probability c for such a word
+(Elkan and Noto, *Learning Classifiers from Only Positive and Unlabeled Data*, 2008). Above ½ the model finds unlabelled
+entities without help; below, it soon predicts O.
 """
 
 from __future__ import annotations
@@ -24,166 +25,165 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from mproto.denoising.word_memory import MEMORY_SHARE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from torch import Tensor
 
 CONFIDENCE, MARGIN = 0.1, 0.01
-"""δ and γ of the paper on best bin estimation."""
-SHARED = 0.75
-"""How much all mentions of a word say about each."""
-MOST = 0.5
-"""The share of entities that are labelled from which on a model can tell the others by itself."""
-FEWEST = 20
-"""Labelled mentions that an estimate needs."""
-
-
-UNKNOWN_SHARE = 0.05
-"""`Shares.entities` and `Shares.doubtful` where there is nothing to estimate them from."""
+"""δ and γ of best bin estimation."""
+MAX_COVERAGE = 0.5
+"""With a coverage from this value on, a model finds the unlabelled entities of a type without help."""
+MIN_LABELLED = 20
+"""Number of labelled mentions that an estimate needs."""
+COST_RATIO = 0.15
+"""The cost of leaving out an O word, relative to that of learning an entity as O. There are many O words, and they are
+much alike; entities are few."""
+DEFAULT_SHARE = 0.05
+"""Assumed share of unlabelled entities if there are too few labelled mentions for an estimate."""
 
 
 @dataclass(frozen=True)
-class Shares:
-    """How much is unlabelled, as estimated without human labels.
+class UnlabelledEstimate:
+    """How much is unlabelled.
 
     Attributes:
-        entities: the share of the words labelled O that are entities after all.
-        doubtful: the share of them that looks enough like entities, of types that are mostly unlabelled, to be left out.
-        types: that of each type.
-        priors: the share of all words, labelled or not, that are entities of each type.
-        coverage: the share of all entity words that are labelled.
+        share: of the words labelled O, the share that are entities.
+        left_out: of the words labelled O, the share to leave out: those that look like entities of types with low coverage.
+        types: of the words labelled O, the share that are entities of each type.
+        priors: of all words, labelled or not, the share that are entities of each type.
+        coverage: of all entity words, the share that is labelled.
     """
 
-    entities: float
-    doubtful: float
+    share: float
+    left_out: float
     types: Mapping[str, float]
     priors: Mapping[str, float]
     coverage: float
 
+    @classmethod
+    def of(
+        cls, types: Mapping[str, float], left_out: float, counts: Sequence[int], human: Sequence[int] = ()
+    ) -> UnlabelledEstimate:
+        """Complete an estimate with what follows from the number of labels.
 
-def log_odds(answers: Tensor, words: Tensor) -> Tensor:
-    """How likely each mention is an entity's of each type, (N, K − 1), as logarithms of odds.
+        Args:
+            types: of the words labelled O, the share that are entities of each type.
+            left_out: of the words labelled O, the share to leave out.
+            counts: number of words of each class in documents labelled by the dictionary, O first.
+            human: the same in documents labelled by humans. They give the priors of types without dictionary labels.
+        """
+        words, labelled, share = sum(counts), sum(counts[1:]), sum(types.values())
+        priors = {}
+        for number, label in enumerate(types, 1):
+            if counts[number] or not sum(human):
+                priors[label] = (counts[number] + types[label] * counts[0]) / words
+            else:
+                priors[label] = human[number] / sum(human)
+        return cls(share, left_out, types, priors, _coverage(labelled, share * counts[0]))
 
-    They are mixed with their mean over all mentions of the word.
+
+def log_odds(log_probabilities: Tensor, ids: Tensor) -> Tensor:
+    """Return the log odds of each type for N mentions, (N, K − 1), mixed with their mean over all mentions of the word.
 
     Args:
-        answers: (N, K) log-probabilities of the classes, O first.
-        words: (N,) long, a number for each word, the same for the same word.
+        log_probabilities: (N, K) of the classes, O first.
+        ids: (N,) long, an id for each distinct word.
     """
-    others = ~torch.eye(answers.shape[1], dtype=torch.bool, device=answers.device)
-    rest = torch.stack([torch.logsumexp(answers[:, others[i]], 1) for i in range(1, answers.shape[1])], 1)
-    odds = answers[:, 1:] - rest
-    sums = odds.new_zeros(int(words.max()) + 1 if len(words) else 0, odds.shape[1])
-    means = sums.index_add(0, words, odds) / torch.bincount(words, minlength=len(sums)).clamp_min(1).unsqueeze(-1)
-    return (1 - SHARED) * odds + SHARED * means[words]
+    classes = log_probabilities.shape[1]
+    others = ~torch.eye(classes, dtype=torch.bool, device=ids.device)
+    rest = torch.stack([torch.logsumexp(log_probabilities[:, others[i]], 1) for i in range(1, classes)], 1)
+    odds = log_probabilities[:, 1:] - rest
+    sums = odds.new_zeros(int(ids.max()) + 1 if len(ids) else 0, odds.shape[1])
+    means = sums.index_add(0, ids, odds) / torch.bincount(ids, minlength=len(sums)).clamp_min(1).unsqueeze(-1)
+    return (1 - MEMORY_SHARE) * odds + MEMORY_SHARE * means[ids]
 
 
 def mixture_share(mixed: Tensor, positive: Tensor, size: float) -> float:
-    """The share of positive values in a mixture, given some positive ones.
+    """Estimate the share of positives in a mixture, given a sample of positives.
 
     Args:
-        mixed: (n,) scores of the mixture; higher for positive ones, more or less.
-        positive: (m,) scores of positive ones, m ≥ 1.
-        size: how many values the mixture should have. A sample of words has more or fewer mentions than its share, as
-            `the` is one of them or not; none of those is taken for an entity.
+        mixed: (n,) scores of the mixture; positives tend to score higher.
+        positive: (m,) scores of positives, m ≥ 1.
+        size: expected size of the mixture. A sample of words has more or fewer mentions than its share, depending on
+            whether a word like `the` is in it; such words do not look like entities.
     """
-    _, above_mixed, above_positive = _above(mixed, positive, size)
-    doubt = sqrt(log(4 / CONFIDENCE) / 2) * (len(mixed) ** -0.5 + len(positive) ** -0.5)
-    bound = (above_mixed + (1 + MARGIN) * doubt) / above_positive
+    _, above_mixed, above_positive = _shares_above(mixed, positive, size)
+    slack = sqrt(log(4 / CONFIDENCE) / 2) * (len(mixed) ** -0.5 + len(positive) ** -0.5)
+    bound = (above_mixed + (1 + MARGIN) * slack) / above_positive
     best = bound.argmin()
     return min(1.0, (above_mixed[best] / above_positive[best]).item())
 
 
-def doubtful_from(mixed: Tensor, positive: Tensor, size: float, share: float, price: float) -> float:
-    """The threshold from which on leaving out values of a mixture pays; infinite, where it never does.
+def best_threshold(mixed: Tensor, positive: Tensor, size: float, share: float, cost_ratio: float = COST_RATIO) -> float:
+    """Return the score from which on leaving out values of a mixture pays; infinite if it never does.
 
-    Of the values above a threshold t, positive ones are share · P(positive > t). Where as many of them as possible are to be
-    found, at a price for each value, t is where share · P(positive > t) − price · P(mixed > t) is highest.
+    Above a threshold t there is a share · P(positive > t) of positives. The best t maximises
+    share · P(positive > t) − cost_ratio · P(mixed > t).
 
     Args:
         mixed: (n,) scores of the mixture.
-        positive: (m,) scores of positive ones, m ≥ 1.
-        size: how many values the mixture should have.
-        share: of positive ones in the mixture.
-        price: of leaving out a value, if not leaving out a positive one costs 1. There are many O words, much alike, and few
-            entities.
+        positive: (m,) scores of positives, m ≥ 1.
+        size: expected size of the mixture.
+        share: of positives in the mixture.
+        cost_ratio: cost of leaving out a value, relative to that of keeping a positive.
     """
-    thresholds, above_mixed, above_positive = _above(mixed, positive, size)
-    gain = share * above_positive - price * above_mixed
+    thresholds, above_mixed, above_positive = _shares_above(mixed, positive, size)
+    gain = share * above_positive - cost_ratio * above_mixed
     best = gain.argmax()
     return thresholds[best].item() if gain[best] > 0 else inf
 
 
-def _above(mixed: Tensor, positive: Tensor, size: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Every positive value, the lowest first, and the shares of a mixture and of positive values at or above it."""
+def _shares_above(mixed: Tensor, positive: Tensor, size: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the distinct positive scores, ascending, and the shares of mixture and positives at or above each."""
     thresholds = torch.unique(positive)
     mixed_below, positive_below = (torch.searchsorted(values.sort().values, thresholds) for values in (mixed, positive))
     return thresholds, (len(mixed) - mixed_below) / size, 1 - positive_below / len(positive)
 
 
-def type_shares(
-    odds: Tensor, classes: Tensor, size: float, price: float, counts: Sequence[int]
-) -> tuple[Tensor, float] | None:
-    """The shares of the words without a label that are entities of each type, (K − 1,), and that are to be left out.
+def type_shares(odds: Tensor, classes: Tensor, size: float, counts: Sequence[int]) -> tuple[Tensor, float] | None:
+    """Estimate the share of entities of each type among the words without a label, and the share to leave out.
 
-    A word is to be left out that is, for any type of which most entities are not labelled, above the threshold from which on
-    that pays. Types of which few labelled mentions were kept aside are estimated together; if they are still few, they are
-    taken to lack as much as the others. Where there are no others either, nothing is known.
+    A word is left out if its odds of a type with low coverage exceed the best threshold of that type. Types with few
+    labelled held-out mentions are estimated together. If these are still too few, they are assumed to be as incomplete as
+    the other types.
 
     Args:
-        odds: (N, K − 1) of the words that were kept aside.
-        classes: (N,) long, what they are labelled with; 0 for no label.
-        size: how many of them should have no label.
-        price: of leaving out a word, as for `doubtful_from`.
-        counts: the number of words of each class in all of the training data, O first.
+        odds: (N, K − 1) of the held-out mentions.
+        classes: (N,) long, their labels; 0 for no label.
+        size: expected number of held-out mentions without a label.
+        counts: number of words of each class in all training data, O first.
+
+    Returns:
+        (K − 1,) the shares of the types, and the share to leave out; None if there are too few labelled mentions.
     """
     unlabelled = classes == 0
-    aside = torch.bincount(classes, minlength=odds.shape[1] + 1)[1:].double()
-    few = (aside > 0) & (aside < FEWEST)
+    held_out = torch.bincount(classes, minlength=odds.shape[1] + 1)[1:].double()
+    few = (held_out > 0) & (held_out < MIN_LABELLED)
     shares = torch.zeros(odds.shape[1], dtype=torch.float64)
-    known, doubtful = torch.zeros_like(few), torch.zeros_like(classes[unlabelled], dtype=torch.bool)
+    known, left_out = torch.zeros_like(few), torch.zeros_like(classes[unlabelled], dtype=torch.bool)
     in_all = torch.tensor(counts[1:], dtype=torch.float64)
-    for group in (*torch.eye(len(aside), dtype=torch.bool)[~few], few):
-        labelled = aside[group].sum().item()
-        if labelled < FEWEST or not len(doubtful):
+    for group in (*torch.eye(len(held_out), dtype=torch.bool)[~few], few):
+        labelled = held_out[group].sum().item()
+        if labelled < MIN_LABELLED or not len(left_out):
             continue
         own = odds[:, group].amax(1)
         mixed, positive = own[unlabelled], own[~unlabelled & group[classes - 1]]
         share = mixture_share(mixed, positive, size)
-        shares[group] = share * aside[group] / labelled
-        if _coverage(in_all[group].sum().item(), share * counts[0]) < MOST:
-            doubtful |= mixed >= doubtful_from(mixed, positive, size, share, price)
+        shares[group] = share * held_out[group] / labelled
+        if _coverage(in_all[group].sum().item(), share * counts[0]) < MAX_COVERAGE:
+            left_out |= mixed >= best_threshold(mixed, positive, size, share)
         known |= group
     if not bool(known.any()):
         return None
-    shares[~known] = shares[known].sum() * aside[~known] / aside[known].sum()
-    all_to_known = (aside.sum() / aside[known].sum()).item()
-    left_out = min(1.0, int(doubtful.sum()) / size * all_to_known)
-    return shares / shares.sum().clamp_min(1), left_out  # each is a bound, and together they may be more than all words
-
-
-def shares_of(
-    types: Mapping[str, float], doubtful: float, counts: Sequence[int], by_people: Sequence[int] = ()
-) -> Shares:
-    """The shares of the words without a label, and those of all words.
-
-    Args:
-        types: of the words without a label, those that are entities of each type.
-        doubtful: those that can be told to be entities.
-        counts: the number of words of each label that the dictionary gives, O first.
-        by_people: the same in documents that people labelled; all that is known of types that the dictionary lacks.
-    """
-    words, labelled, entities = sum(counts), sum(counts[1:]), sum(types.values())
-    priors = {}
-    for number, label in enumerate(types, 1):
-        if counts[number] or not sum(by_people):
-            priors[label] = (counts[number] + types[label] * counts[0]) / words
-        else:
-            priors[label] = by_people[number] / sum(by_people)
-    return Shares(entities, doubtful, types, priors, _coverage(labelled, entities * counts[0]))
+    shares[~known] = shares[known].sum() * held_out[~known] / held_out[known].sum()
+    all_to_known = (held_out.sum() / held_out[known].sum()).item()
+    total_left_out = min(1.0, int(left_out.sum()) / size * all_to_known)
+    return shares / shares.sum().clamp_min(1), total_left_out  # upper bounds may sum to more than 1
 
 
 def _coverage(labelled: float, unlabelled: float) -> float:
-    """The share of entity words that are labelled; 0 where there are none."""
+    """Return the share of entity words that is labelled; 0 if there are none."""
     return labelled / max(labelled + unlabelled, 1)

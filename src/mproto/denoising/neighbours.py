@@ -1,85 +1,123 @@
-"""Words that mean alike: what is known of one says something about the others.
+"""The neighbour prior: words with similar embeddings tell whether a word is an entity, before training starts.
 
-A dictionary has `Germany` and lacks `England`. Where every mention of `England` is learnt as O, the model soon believes it,
-however often it is asked again. But `Germany`, `Scotland` and `Portugal`, which are labelled, mean much the same, as anyone
-can tell who has read other texts: an encoder before training. The kin of `October` are the other months, and of those none is
-labelled. What kin are labelled is known before the first step, and no step makes the model forget it.
+A dictionary contains `Germany` and lacks `England`. If every mention of `England` is learnt as O, the model soon believes
+it. But `Germany`, `Scotland` and `Portugal`, which are labelled, have similar embeddings in the encoder before training,
+while the neighbours of `October` are the other months, none of which is labelled. This evidence is available before the
+first step, and training cannot overwrite it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 COUNT = 20
-"""Kin of a word."""
+"""Number of neighbours of a word."""
 TEMPERATURE = 0.1
-"""How much the nearest ones count for more: weights are exp(cosine / temperature)."""
-OTHER_CASE = 0.3
-"""What is taken off the cosine of `bank` and `Bank`."""
-MOST_WORDS = 30_000
-"""Words among which kin are looked for, since time grows with the square: the first, among which frequent ones are."""
+"""Neighbours are weighted by exp(cosine / temperature)."""
+CASE_PENALTY = 0.3
+"""Subtracted from the cosine if only one of the two words is capitalised (`bank`, `Bank`)."""
+MAX_WORDS = 30_000
+"""Only the first words are considered, which include the frequent ones: time grows with the square of their number."""
 _ROWS = 1024
 
 
-class Kin(NamedTuple):
-    """The nearest other words of each of V words.
+class Neighbours(NamedTuple):
+    """The nearest neighbours of each of V words.
 
     Attributes:
-        words: (V, k) long, their numbers.
-        weights: (V, k), which add up to 1.
+        words: (V, k) long, the ids of the neighbours.
+        weights: (V, k), which sum to 1.
     """
 
     words: Tensor
     weights: Tensor
 
 
-def find_kin(meanings: Tensor, small: Tensor) -> Kin | None:
-    """The kin of V words; none, where there is only one word.
+def nearest_neighbours(embeddings: Tensor, lowercase: Tensor) -> Neighbours | None:
+    """Return the nearest neighbours of V words; None if there is only one word.
 
     Args:
-        meanings: (V, d), in which words that mean alike have a high cosine.
-        small: (V,) bool, whether a word is written with a small letter.
+        embeddings: (V, d) word embeddings, compared by cosine.
+        lowercase: (V,) bool, whether a word starts with a lower-case letter.
     """
-    count = min(COUNT, len(meanings) - 1)
+    count = min(COUNT, len(embeddings) - 1)
     if count < 1:
         return None
-    unit = normalize(meanings, dim=-1)
+    unit = normalize(embeddings, dim=-1)
     words, weights = [], []
     for start in range(0, len(unit), _ROWS):
         rows = torch.arange(start, min(start + _ROWS, len(unit)), device=unit.device)
-        cosine = unit[rows] @ unit.T - OTHER_CASE * (small[rows].unsqueeze(-1) != small).to(unit.dtype)
-        cosine[rows - start, rows] = -torch.inf  # nobody is their own kin
+        other_case = (lowercase[rows].unsqueeze(-1) != lowercase).to(unit.dtype)
+        cosine = unit[rows] @ unit.T - CASE_PENALTY * other_case
+        cosine[rows - start, rows] = -torch.inf  # a word is not its own neighbour
         nearest = cosine.topk(count)
         words.append(nearest.indices)
         weights.append((nearest.values / TEMPERATURE).softmax(-1))
-    return Kin(torch.cat(words), torch.cat(weights))
+    return Neighbours(torch.cat(words), torch.cat(weights))
 
 
-def labelled_kin(kin: Kin, labelled: Tensor) -> Tensor:
-    """How much of the kin of V words, (V,), is labelled: what there is to expect of each, before any training.
+def labelled_share(neighbours: Neighbours, labelled: Tensor) -> Tensor:
+    """Return (V,) the weighted share of each word's neighbours that is labelled.
 
     Args:
-        kin: of V words.
+        neighbours: of V words.
         labelled: (V,) the share of each word's mentions that is labelled.
     """
-    return (kin.weights * labelled[kin.words]).sum(-1)
+    return (neighbours.weights * labelled[neighbours.words]).sum(-1)
 
 
-def explained(guess: Tensor, labelled: Tensor) -> float:
-    """How much kin explain of which words are labelled: R², from 0 to 1, where each word is guessed to be as its kin are.
+def explained_variance(prediction: Tensor, labelled: Tensor) -> float:
+    """Return R², from 0 to 1: how well the neighbours of a word predict whether it is labelled.
 
-    Names of a kind stand in a dictionary or lack there one by one, and their kin are names. Where terms are descriptions, the
-    kin of a word in one are often words outside, and say little.
+    It is high if terms are names: they are listed or missing one by one, and their neighbours are names. It is low if terms
+    are descriptions: the words inside them often have neighbours outside of any term.
 
     Args:
-        guess: (V,) how much of the kin of each word is labelled.
-        labelled: (V,) the share of each word's mentions that is.
+        prediction: (V,) the share of each word's neighbours that is labelled.
+        labelled: (V,) the share of each word's mentions that is labelled.
     """
-    own, others = labelled - labelled.mean(), guess - guess.mean()
+    own, others = labelled - labelled.mean(), prediction - prediction.mean()
     spread = (own.square().sum() * others.square().sum()).sqrt()
     correlation = (own @ others / spread).item() if spread > 0 else 0.0
     return max(correlation, 0.0) ** 2
+
+
+class NeighbourPrior:
+    """The entity probability of each word as its neighbours predict it.
+
+    Attributes:
+        prediction: (V,) for each word id; words with other ids have no prior.
+        weight: the weight of the prior in the entity probability, from 0 to 1.
+    """
+
+    def __init__(self) -> None:
+        self.prediction = torch.zeros(0)
+        self.weight = 0.0
+
+    def learn(self, prediction: Tensor, weight: float) -> None:
+        self.prediction, self.weight = prediction, weight
+
+    def mix(self, probability: Tensor, ids: Tensor) -> Tensor:
+        """Return the entity probability (n,) of words (n,) mixed with the prior."""
+        self.prediction = self.prediction.to(device=probability.device, dtype=probability.dtype)
+        known = ids < len(self.prediction)
+        mixed = probability.clone()
+        mixed[known] = (1 - self.weight) * probability[known] + self.weight * self.prediction[ids[known]]
+        return mixed
+
+    def probability(self, ids: Tensor) -> Tensor:
+        """Return the weighted prior alone, (n,), for words (n,)."""
+        return self.mix(torch.zeros(ids.shape, device=ids.device), ids)
+
+    def state(self) -> dict[str, Tensor]:
+        return {"prediction": self.prediction, "weight": torch.tensor(self.weight, dtype=torch.float64)}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        self.learn(state["prediction"], state["weight"].item())

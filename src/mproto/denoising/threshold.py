@@ -1,10 +1,14 @@
-"""Which words labelled O are too doubtful to learn from: denoised transport with two columns, O and the rest.
+"""Our denoising, the default: O words are compared with a threshold of entity probability instead of transported.
 
-Eq. DOT says how much every prototype takes, and so how many unlabelled words are of each type; nobody knows that. What can
-be estimated is β alone. If the sum of the O columns is all that is fixed, the plan without entropy needs no solver: of n
-words, those (1 − β) n go to the rest that gain most by it, which is a threshold. It is the same for all steps but for what
-training changes, so that a step with many unlabelled entities leaves out more of them than one with few. And since β may be
-estimated too high, what is more likely an entity than not is left out in any case.
+Eq. DOT fixes how many words every entity prototype takes, and thereby how many unlabelled words there are of each type.
+Nobody knows these numbers; only β can be estimated. If nothing but the total mass of the O prototypes is fixed, the
+transport problem without entropy needs no solver: of n words, the (1 − β)·n with the highest entity probability leave
+O. That is a threshold. It is shared by all steps through a moving average, so that a step with many unlabelled entities
+leaves out more words than a step with few. β may be estimated too high, so words that are more likely entities than
+not are left out in any case.
+
+The entity probability of a word combines three sources: its own similarities, those of its earlier mentions
+(`word_memory.py`), and the labels of its nearest neighbours in embedding space (`neighbours.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +17,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from mproto.method.losses import class_logits
+from mproto.denoising.base import Denoised, Denoiser
+from mproto.denoising.neighbours import NeighbourPrior
+from mproto.denoising.word_memory import MEMORY_SHARE, WordMemory
+from mproto.extensions.losses import class_logits
+from mproto.method.assignment import Assignment, assign_within_class
 from mproto.method.prototypes import OTHER
 
 if TYPE_CHECKING:
@@ -21,68 +29,112 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-FADING = 0.95
-"""How much of the threshold stays from one step to the next."""
-EARLY = 0.1
-"""The doubt by kin alone beyond which words are left out before the model has learnt enough to be asked."""
-EVEN = 0.5
-"""The highest threshold: what is more likely an entity than not is left out in any case, however few are said to be."""
+    from mproto.denoising.base import StepWords
+
+DECAY = 0.95
+"""Weight of the previous threshold in the moving average."""
+PRIOR_THRESHOLD = 0.1
+"""Before denoising starts, words whose neighbour prior exceeds this are left out."""
+MAX_THRESHOLD = 0.5
+"""Words that are more likely entities than not are left out, however high β is."""
+
+
+class Threshold(Denoiser):
+    """Leaves out O words whose entity probability exceeds a threshold.
+
+    Args:
+        beta: β, the fraction of O words below the threshold, unless it would exceed `MAX_THRESHOLD`.
+        start: fraction of the training after which the model is asked. Until then only the neighbour prior counts.
+        temperature: τ of the entity probability.
+
+    Attributes:
+        prior: the neighbour prior; without effect until it has learnt something.
+        memory: the similarities of earlier mentions.
+        threshold: that of the last step, () float64; None before the first word.
+    """
+
+    def __init__(self, beta: float, *, start: float = 0.0, temperature: float = 1.0) -> None:
+        super().__init__(beta)
+        self._start, self._temperature = start, temperature
+        self.prior, self.memory = NeighbourPrior(), WordMemory()
+        self.threshold: Tensor | None = None
+
+    def assign(self, words: StepWords, class_of: Tensor, progress: float) -> Denoised:
+        uncertain, similarity = words.uncertain, words.similarity
+        threshold = self.threshold
+        if progress < self._start:
+            left_out = uncertain & (self.prior.probability(words.ids) > PRIOR_THRESHOLD)
+        else:
+            similarity = torch.where(uncertain.unsqueeze(-1), self._with_memory(words), similarity)
+            probability = entity_probability(similarity[uncertain], class_of, self._temperature)
+            probability = self.prior.mix(probability, words.ids[uncertain])
+            threshold = next_threshold(probability, self.beta, self.threshold)
+            left_out = uncertain.masked_scatter(uncertain, exceeds(probability, threshold))
+
+        def commit() -> None:
+            self.threshold = threshold
+            self.memory.add(words.ids, words.similarity)
+
+        return Denoised(_leave_out(left_out, similarity, words.labels, class_of), commit)
+
+    def _with_memory(self, words: StepWords) -> Tensor:
+        """(N, P) the similarities of the words, mixed with those of their earlier mentions."""
+        remembered = self.memory.mean(words.ids, words.similarity)
+        return (1 - MEMORY_SHARE) * words.similarity + MEMORY_SHARE * remembered
+
+    def state(self) -> dict[str, Tensor]:
+        state = {"beta": torch.tensor(self.beta, dtype=torch.float64)}
+        state |= {f"memory.{name}": value for name, value in self.memory.state().items()}
+        state |= {f"prior.{name}": value for name, value in self.prior.state().items()}
+        return state if self.threshold is None else state | {"threshold": self.threshold}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        self.memory, self.prior = WordMemory(), NeighbourPrior()
+        self.threshold = state.get("threshold")
+        if state:
+            self.beta = state["beta"].item()
+            self.memory.restore({name: state[f"memory.{name}"] for name in self.memory.state()})
+            self.prior.restore({name: state[f"prior.{name}"] for name in self.prior.state()})
+
+
+def _leave_out(left_out: Tensor, similarity: Tensor, labels: Tensor, class_of: Tensor) -> Assignment:
+    """Assign words that are left out to the nearest entity prototype, all others within their class."""
+    target = similarity.masked_fill(class_of == OTHER, -torch.inf).argmax(-1)
+    keep = ~left_out
+    if bool(keep.any()):
+        target[keep] = assign_within_class(similarity[keep], labels[keep], class_of)
+    return Assignment(target, keep)
 
 
 def entity_probability(similarity: Tensor, class_of: Tensor, temperature: float) -> Tensor:
-    """How likely each word (N,) is an entity's, by its similarities (N, P) to prototypes of classes (P,)."""
+    """Return the probability (N,) that each word belongs to an entity: 1 − p(O).
+
+    Args:
+        similarity: (N, P) to the prototypes.
+        class_of: (P,) long, the class of each prototype.
+        temperature: τ.
+    """
     return 1 - class_logits(similarity, class_of, temperature).softmax(-1)[:, OTHER]
 
 
-def threshold(doubt: Tensor, beta: float, last: Tensor | None = None) -> Tensor | None:
-    """The doubt beyond which words are left out: that of a share β of the words of this step and of the steps before.
+def next_threshold(probability: Tensor, beta: float, last: Tensor | None = None) -> Tensor | None:
+    """Return the moving average of the β-quantile of entity probabilities.
 
     Args:
-        doubt: (n,) of the words of this step.
+        probability: (n,) of the O words of this step.
         beta: β.
-        last: the threshold of the step before, if there was one; float64, as what is returned. There is none as long as there
-            has been no word.
+        last: () float64, the threshold of the previous step, if there was one.
+
+    Returns:
+        () float64, or None as long as there has been no word.
     """
-    if not len(doubt):
+    if not len(probability):
         return last
-    own = torch.quantile(doubt.double(), beta)
-    return own if last is None else FADING * last.to(own.device) + (1 - FADING) * own
+    own = torch.quantile(probability.double(), beta)
+    return own if last is None else DECAY * last.to(own.device) + (1 - DECAY) * own
 
 
-def too_doubtful(doubt: Tensor, bar: Tensor | None) -> Tensor:
-    """Which words, (n,) bool, are left out, by their doubt (n,) and the threshold."""
-    return doubt > (EVEN if bar is None else bar.to(doubt.device).clamp_max(EVEN))
-
-
-class LabelledKin:
-    """What is expected of words because of the words that mean alike (`kin.py`).
-
-    Attributes:
-        expected: (V,) how much of the kin of each word is labelled; of words beyond, nothing is known.
-        share: how much that says of a word, from 0 to 1.
-    """
-
-    def __init__(self) -> None:
-        self.expected = torch.zeros(0)
-        self.share = 0.0
-
-    def learn(self, expected: Tensor, share: float) -> None:
-        self.expected, self.share = expected, share
-
-    def mixed_into(self, doubt: Tensor, words: Tensor) -> Tensor:
-        """The doubt (n,) of words (n,), by number, with what is expected of them as a part of it."""
-        self.expected = self.expected.to(device=doubt.device, dtype=doubt.dtype)
-        known = words < len(self.expected)
-        mixed = doubt.clone()
-        mixed[known] = (1 - self.share) * doubt[known] + self.share * self.expected[words[known]]
-        return mixed
-
-    def alone(self, words: Tensor) -> Tensor:
-        """The doubt of words (n,) that there is before anything is learnt of them, (n,)."""
-        return self.mixed_into(torch.zeros(words.shape, device=words.device), words)
-
-    def state(self) -> dict[str, Tensor]:
-        return {"expected": self.expected, "share": torch.tensor(self.share, dtype=torch.float64)}
-
-    def restore(self, state: Mapping[str, Tensor]) -> None:
-        self.learn(state["expected"], state["share"].item())
+def exceeds(probability: Tensor, threshold: Tensor | None) -> Tensor:
+    """Return (n,) bool, whether a word is left out: its probability exceeds the threshold, at most `MAX_THRESHOLD`."""
+    limit = MAX_THRESHOLD if threshold is None else threshold.to(probability.device).clamp_max(MAX_THRESHOLD)
+    return probability > limit

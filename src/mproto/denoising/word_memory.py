@@ -1,8 +1,8 @@
-"""What the mentions of a word have been like so far, wherever they stood.
+"""The word memory: a running mean of the similarities of all mentions of a word.
 
-A dictionary lacks a term everywhere or nowhere: whether a word without a label is doubtful is better asked of all its
-mentions than of one. Mentions with a label are asked too. A surname that stands alone is not in a list of full names, but
-it is labelled wherever the full name is.
+A term is missing from a dictionary everywhere or nowhere, so whether a word is an unlabelled entity is better judged by
+all of its mentions than by one. Labelled mentions count too: a surname on its own may not be listed, but it is labelled
+wherever it is part of a listed full name.
 """
 
 from __future__ import annotations
@@ -17,38 +17,44 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-FADING = 0.9
-"""What is left of a mention's weight after another one, so that a word's last ten mentions or so are what counts: features
-and prototypes move."""
+DECAY = 0.9
+"""Decay of older mentions per new one. About the last ten count, because features and prototypes move."""
+MEMORY_SHARE = 0.75
+"""Weight of the mean of all mentions against that of the mention itself."""
 
 
 class WordMemory:
-    """For each of V distinct words, a running mean of its mentions' similarities to the P prototypes.
+    """A running mean of similarities to P prototypes for each of V distinct words.
 
     Attributes:
-        sums: (V, P) of similarities, each with its weight; it grows as words appear.
-        weights: (V,) of all mentions of a word; 0 for one without any.
+        sums: (V, P) weighted sums of similarities; grows as words appear.
+        weights: (V,) sums of the weights; 0 for words without a mention.
     """
 
-    def __init__(self, prototypes: int) -> None:
-        self.sums = torch.zeros(0, prototypes)
+    def __init__(self) -> None:
+        self.sums = torch.zeros(0, 0)
         self.weights = torch.zeros(0)
 
-    def recall(self, words: Tensor, similarity: Tensor) -> Tensor:
-        """The means (N, P) of words (N,), by number; of a word without a mention yet, its own similarity (N, P)."""
-        self._make_room(words)
-        weights = self.weights[words].unsqueeze(-1)
-        return torch.where(weights > 0, self.sums[words] / weights.clamp_min(1e-9), similarity)
+    def mean(self, ids: Tensor, similarity: Tensor) -> Tensor:
+        """Return the means (N, P) for words (N,); for a word without a mention, its own similarity (N, P)."""
+        room = len(self.weights)
+        known = ids < room
+        slot = ids.clamp_max(max(room - 1, 0))
+        if not room:
+            return similarity
+        sums, weights = self.sums.to(ids.device), self.weights.to(ids.device)
+        seen = torch.where(known, weights[slot], 0.0).unsqueeze(-1)
+        return torch.where(seen > 0, sums[slot] / seen.clamp_min(1e-9), similarity)
 
-    def see(self, words: Tensor, similarity: Tensor) -> None:
-        """Take in mentions of words (N,), by number, with their similarities (N, P)."""
-        self._make_room(words)
-        seen, place, counts = torch.unique(words, return_inverse=True, return_counts=True)
+    def add(self, ids: Tensor, similarity: Tensor) -> None:
+        """Add mentions of words (N,) with their similarities (N, P)."""
+        self._make_room(ids, similarity.shape[1])
+        seen, place, counts = torch.unique(ids, return_inverse=True, return_counts=True)
         means = similarity.new_zeros(len(seen), similarity.shape[1]).index_add_(0, place, similarity)
         means /= counts.unsqueeze(-1)
-        stays = FADING ** counts.to(similarity.dtype)
-        self.sums[seen] = self.sums[seen] * stays.unsqueeze(-1) + means * (1 - stays).unsqueeze(-1)
-        self.weights[seen] = self.weights[seen] * stays + 1 - stays
+        kept = DECAY ** counts.to(similarity.dtype)
+        self.sums[seen] = self.sums[seen] * kept.unsqueeze(-1) + means * (1 - kept).unsqueeze(-1)
+        self.weights[seen] = self.weights[seen] * kept + 1 - kept
 
     def state(self) -> dict[str, Tensor]:
         return {"sums": self.sums, "weights": self.weights}
@@ -56,10 +62,11 @@ class WordMemory:
     def restore(self, state: Mapping[str, Tensor]) -> None:
         self.sums, self.weights = state["sums"], state["weights"]
 
-    def _make_room(self, words: Tensor) -> None:
-        """For numbers up to the highest of these; twice as much as there was, so that it is seldom done."""
-        self.sums, self.weights = self.sums.to(words.device), self.weights.to(words.device)
-        room, needed = len(self.weights), int(words.max()) + 1 if words.numel() else 0
+    def _make_room(self, ids: Tensor, prototypes: int) -> None:
+        """Grow to hold the highest id; at least double the size, so that this is rare."""
+        self.sums, self.weights = self.sums.to(ids.device), self.weights.to(ids.device)
+        room, needed = len(self.weights), int(ids.max()) + 1 if ids.numel() else 0
         if needed > room:
             missing = max(needed, 2 * room) - room
-            self.sums, self.weights = pad(self.sums, (0, 0, 0, missing)), pad(self.weights, (0, missing))
+            columns = prototypes - self.sums.shape[1]
+            self.sums, self.weights = pad(self.sums, (0, columns, 0, missing)), pad(self.weights, (0, missing))

@@ -1,1 +1,1 @@
-"""What this project adds to the paper's training step and prediction, besides denoising."""
+"""Our additions to the paper besides denoising: initial prototypes, losses, prediction of whole sentences."""

@@ -1,10 +1,10 @@
-"""Choosing the classes of a sentence's words together.
+"""Viterbi decoding: predict the classes of the words of a sentence jointly.
 
-Words are compared with prototypes one by one, but entities are runs of words: the hyphen of `5-HT` and the `of` of `loss of
-appetite` look like any other, and belong to an entity because of their neighbours. How often each class follows each is
-counted in the labels of training. What counts is the ratio P(b | a) / P(b): a dictionary that knows half of the entities lets
-them begin half as often as they should, but then they are half as frequent, too. It counts for half: what an encoder makes
-of a word depends on the words beside it already (experiments/LOG.md has what other weights give).
+Words are compared with prototypes one by one, but entities are runs of words. The hyphen in `5-HT` and the `of` in `loss of
+appetite` look like any other, and belong to an entity only because of their neighbours. Transitions between classes are
+counted on the training labels. The score is the ratio P(b | a) / P(b) and not P(b | a): with a dictionary that knows half of
+the entities, they start half as often as they should, but they are also half as frequent. The transition scores get half
+the weight, because the features of a word already depend on its neighbours.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ WEIGHT = 0.5
 
 
 def transitions(sentences: Iterable[Sequence[int]], classes: int) -> Tensor:
-    """(K, K) ½ (log P(b | a) − log P(b)): how much more likely class b is behind class a than anywhere.
+    """Return (K, K) ½ (log P(b | a) − log P(b)): how much likelier class b is after class a than anywhere.
 
-    Every pair is taken to have been seen once more than it was.
+    Counts are smoothed by adding one to each pair.
 
     Args:
         sentences: the classes of their words.
@@ -40,32 +40,32 @@ def transitions(sentences: Iterable[Sequence[int]], classes: int) -> Tensor:
 
 
 def most_likely(answers: Tensor, lengths: Sequence[int], change: Tensor) -> Tensor:
-    """The classes (N,) of the words of some sentences that are most likely together (Viterbi).
+    """Return the most likely classes (N,) of the words of some sentences (Viterbi).
 
     Args:
         answers: (N, K) log-probabilities of each word's classes.
-        lengths: of the sentences, in words; they add up to N.
+        lengths: of the sentences, in words; they sum to N.
         change: (K, K) of `transitions`.
     """
     if not len(answers):
         return answers.new_zeros(0, dtype=torch.long)
     used = [length for length in lengths if length]
-    filled = pad_sequence(list(torch.split(answers, used)), batch_first=True)  # (B, T, K)
-    best, came_from = filled[:, 0], []
+    padded = pad_sequence(list(torch.split(answers, used)), batch_first=True)  # (B, T, K)
+    best, came_from = padded[:, 0], []
     ends = [best]
-    for word in range(1, filled.shape[1]):
+    for word in range(1, padded.shape[1]):
         ways = best.unsqueeze(-1) + change  # (B, K before, K)
         best, before = ways.max(1)
-        best = best + filled[:, word]
+        best = best + padded[:, word]
         came_from.append(before)
         ends.append(best)
     sizes = torch.tensor(used, device=answers.device)
     last = torch.stack(ends, 1)[torch.arange(len(used), device=answers.device), sizes - 1].argmax(-1)  # (B,)
-    path = last.new_zeros(filled.shape[:2])
-    for word in range(filled.shape[1] - 1, -1, -1):
-        if word < filled.shape[1] - 1:
+    path = last.new_zeros(padded.shape[:2])
+    for word in range(padded.shape[1] - 1, -1, -1):
+        if word < padded.shape[1] - 1:
             back = came_from[word].gather(1, last.unsqueeze(-1)).squeeze(-1)
             last = torch.where(word < sizes - 1, back, last)
         path[:, word] = last
-    inside = torch.arange(filled.shape[1], device=answers.device) < sizes.unsqueeze(-1)
+    inside = torch.arange(padded.shape[1], device=answers.device) < sizes.unsqueeze(-1)
     return path[inside]

@@ -12,7 +12,7 @@ from mproto.errors import InputError
 from mproto.models.baselines.self_training import SelfTrainingModel
 from mproto.models.baselines.tagger import TaggerModel
 from mproto.models.batch import Batch
-from mproto.models.mproto import SCORE_TEMPERATURE, MProtoModel
+from mproto.models.mproto import MProtoModel
 
 if TYPE_CHECKING:
     from mproto.models.base import Model
@@ -68,7 +68,8 @@ class PrototypeNetwork(Network):
     def __init__(self, model: MProtoModel) -> None:
         super().__init__(model)
         self.bank = model.bank
-        self.change = model.change
+        self.change = model.transitions
+        self.temperature = model.settings.temperature
 
     def answers(self, features: Tensor) -> tuple[Tensor, ...]:
         """Each (W, K)."""
@@ -79,7 +80,7 @@ class PrototypeNetwork(Network):
         nearest = torch.stack([part.indices + start for part, start in zip(parts, edges, strict=False)], -1)
         count = len(parts)
         others = torch.stack([by_class[:, [j for j in range(count) if j != i]].amax(-1) for i in range(count)], -1)
-        scaled = by_class / SCORE_TEMPERATURE
+        scaled = by_class / self.temperature
         return scaled.log_softmax(-1), (scaled / self.calibration).softmax(-1), nearest, by_class - others
 
 

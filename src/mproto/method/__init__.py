@@ -1,1 +1,1 @@
-"""The paper's mathematics: optimal transport, assignment, prototypes, losses. PyTorch and nothing else."""
+"""The mathematics of the paper and nothing else: optimal transport, assignment, prototypes, losses. Needs torch only."""

@@ -1,4 +1,4 @@
-"""Adding up over processes: where several have parts of a step's words, what is a sum over all words must be one."""
+"""Sums over processes: in distributed training a step's words are spread over several of them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    Total = Callable[[Tensor], Tensor]
+    AllReduce = Callable[[Tensor], Tensor]
 
 
-def alone(values: Tensor) -> Tensor:
-    """The total of one process."""
+def single_process(values: Tensor) -> Tensor:
+    """Return the sum over one process: the values themselves."""
     return values

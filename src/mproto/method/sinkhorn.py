@@ -1,13 +1,13 @@
-"""Entropic optimal transport: the Sinkhorn–Knopp algorithm of the paper's appendix, cut off after a number of iterations.
+"""Entropic optimal transport: the Sinkhorn–Knopp algorithm of the paper's appendix, with a fixed number of iterations.
 
-In the paper's setting (λʳ = 0.001, 100 iterations) the algorithm is far from convergence, and what it returns differs a
-lot from the transport plan that it would converge to. So the number of iterations and the order of the updates (columns
-first, rows last) are part of the method. The plan that solves the problem is another method, `converged.py`.
+With the paper's constants (λʳ = 0.001, 100 iterations) the algorithm stops far from convergence, and its result differs
+a lot from the optimal plan. The number of iterations and the order of the updates (columns first, rows last) are
+therefore part of the method.
 
-The kernel exp(−C/λʳ) underflows: costs reach 2, exponents −2000. Working with logarithms throughout is safe and slow.
-Here the first iteration is done in logarithms, its scalings are absorbed into the kernel, whose rows then sum to one, and
-further iterations are plain products with that kernel in float64, until a scaling threatens to leave the range in which
-that is exact; then the scalings are absorbed again. The result is the same to some 1e-12.
+The kernel exp(−C/λʳ) underflows: costs reach 2, exponents −2000. Computing in the log domain throughout is safe but
+slow. Here only the first iteration runs in the log domain. Its scalings are absorbed into the kernel, whose rows then
+sum to one, and the next iterations are plain products with that kernel in float64. Before a scaling leaves the range in
+which this is exact, it is absorbed again. The result agrees with the log domain to about 1e-12.
 """
 
 from __future__ import annotations
@@ -20,26 +20,28 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
+EPSILON, ITERATIONS = 0.001, 100
+"""λʳ and the number of iterations in the paper."""
 LIMIT = 1e90
-"""How far scalings may grow, or shrink, before they are absorbed."""
+"""Scalings outside of 1 / LIMIT … LIMIT are absorbed into the kernel."""
 TINY = 1e-205
-"""Kernel entries below this are set to 0. With scalings within `LIMIT` they are worth nothing: at most 1e-115 times a mass,
-where sums are at least 1e-90 times one. And the others, times a scaling, are never subnormal, which would be slow."""
+"""Smaller kernel entries are set to 0. With scalings within `LIMIT` they contribute at most 1e-115 times a mass to sums
+that are at least 1e-90 times one. The remaining entries, times a scaling, are never subnormal, which would be slow."""
 LOWEST = -480.0
-"""Logarithms below this are raised to it, since far from 0 `exp` is several times slower: e^−480 is less than `TINY`."""
+"""Smaller logarithms are raised to this value, because `exp` is several times slower far from 0; e^−480 < `TINY`."""
 ROUND = 50
-"""Iterations between two absorptions at most: sums of plain products lose digits slowly."""
+"""Maximum number of iterations between two absorptions: plain products slowly lose digits."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A transport plan, and how far it is from being one.
+    """A transport plan and its deviation from the required marginals.
 
     Attributes:
         matrix: (…, n, m) the mass moved from each row to each column.
         row_error: (…) the sum of |row sums − a|.
-        column_error: (…) the sum of |column sums − b|; large where the algorithm was cut off.
-        iterations: how many were done.
+        column_error: (…) the sum of |column sums − b|; large if the algorithm stopped before convergence.
+        iterations: the number of iterations.
     """
 
     matrix: Tensor
@@ -57,44 +59,43 @@ class Plan:
         )
 
     def reshape(self, shape: torch.Size) -> Plan:
-        """The same for costs of another shape: (B, n, m) as (…, n, m)."""
+        """Return the plan with another batch shape: (B, n, m) as (…, n, m)."""
         errors = self.row_error.reshape(shape[:-2]), self.column_error.reshape(shape[:-2])
         return Plan(self.matrix.reshape(shape), *errors, self.iterations)
 
 
 class Scalings(NamedTuple):
-    """The logarithms of u and v: (B, n) and (B, m); −∞ where there is no mass."""
+    """The logarithms of u and v: (B, n) and (B, m); −∞ for rows and columns without mass."""
 
     log_u: Tensor
     log_v: Tensor
 
 
-def sinkhorn(cost: Tensor, a: Tensor, b: Tensor, *, epsilon: float, iterations: int) -> Plan:
-    """The plan after a number of Sinkhorn–Knopp iterations: u⁰ = 1; v = b ⊘ Kᵀu, then u = a ⊘ Kv.
+def sinkhorn(cost: Tensor, a: Tensor, b: Tensor, *, epsilon: float = EPSILON, iterations: int = ITERATIONS) -> Plan:
+    """Run Sinkhorn–Knopp for a fixed number of iterations: u⁰ = 1; v = b ⊘ Kᵀu, then u = a ⊘ Kv.
 
-    Several problems are solved at once; those of different sizes are filled up with rows and columns of mass 0, whose
-    costs do not matter.
+    Solves a batch of problems. Smaller problems are padded with rows and columns of mass 0; their costs are ignored.
 
     Args:
         cost: (…, n, m) C, finite.
         a: (…, n) the mass of each row.
-        b: (…, m) the mass of each column; the same in total.
+        b: (…, m) the mass of each column, with the same total.
         epsilon: λʳ, the weight of the entropy.
-        iterations: at least one.
+        iterations: number of iterations, at least one.
     """
     if iterations < 1:
-        raise ValueError(f"iterations is {iterations}, and must be at least 1")
+        raise ValueError(f"iterations is {iterations}, but must be at least 1")
     shape = cost.shape
     cost, a, b = as_batch(cost, a, b)
     matrix = torch.zeros_like(cost)
-    filled = a.sum(-1) > 0
-    if bool(filled.any()):
-        matrix[filled] = _solve(cost[filled], a[filled], b[filled], epsilon, iterations)
+    nonempty = a.sum(-1) > 0
+    if bool(nonempty.any()):
+        matrix[nonempty] = _solve(cost[nonempty], a[nonempty], b[nonempty], epsilon, iterations)
     return Plan.of(matrix, a, b, iterations).reshape(shape)
 
 
 def _solve(cost: Tensor, a: Tensor, b: Tensor, epsilon: float, iterations: int) -> Tensor:
-    """The plans (B, n, m) of problems that have mass."""
+    """Return the plans (B, n, m) of problems with mass."""
     log_kernel = cost / -epsilon
     log_a, log_b = a.log(), b.log()
     scalings = _log_iteration(log_kernel, log_a, log_b, log_u=torch.where(a > 0, 0.0, -torch.inf))
@@ -113,7 +114,7 @@ def _solve(cost: Tensor, a: Tensor, b: Tensor, epsilon: float, iterations: int) 
 
 
 def as_batch(cost: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """(B, n, m), (B, n) and (B, m), in float64."""
+    """Return cost, a and b in float64, with one batch dimension: (B, n, m), (B, n), (B, m)."""
     (*batch, n, m), size = cost.shape, cost.shape[:-2].numel()
     if a.shape != (*batch, n) or b.shape != (*batch, m):
         raise ValueError(
@@ -124,33 +125,33 @@ def as_batch(cost: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor
 
 
 def _log_iteration(log_kernel: Tensor, log_a: Tensor, log_b: Tensor, log_u: Tensor) -> Scalings:
-    """One iteration in logarithms, exact whatever the costs."""
+    """Return the scalings after one iteration in the log domain, which is exact for any costs."""
     log_v = log_b - _log_sum_exp(log_kernel + log_u.unsqueeze(-1), -2)
     return Scalings(log_a - _log_sum_exp(log_kernel + log_v.unsqueeze(-2), -1), log_v)
 
 
 def _log_sum_exp(logs: Tensor, dim: int) -> Tensor:
-    """As `torch.logsumexp` where not all are −∞, and much faster on the range that costs have. Changes its argument."""
+    """Like `torch.logsumexp` for slices that are not all −∞, and much faster for our costs. Overwrites its argument."""
     top = logs.amax(dim, keepdim=True)
     return logs.sub_(top).clamp_min_(LOWEST).exp_().sum(dim).log_().add_(top.squeeze(dim))
 
 
 def _scaled(log_kernel: Tensor, scalings: Scalings) -> Tensor:
-    """diag(u) K diag(v): its rows sum to a."""
+    """Return diag(u) K diag(v), whose rows sum to a."""
     logs = (log_kernel + scalings.log_u.unsqueeze(-1)).add_(scalings.log_v.unsqueeze(-2))
     scaled = logs.clamp_min_(LOWEST).exp_()
     return scaled.masked_fill_(scaled < TINY, 0.0)
 
 
 def _absorb(log_kernel: Tensor, scalings: Scalings, a: Tensor, b: Tensor) -> Tensor:
-    """The kernel with the scalings in it. Rows and columns without mass are 1, so that no division is by 0."""
+    """Absorb the scalings into the kernel. Rows and columns without mass become 1 to avoid divisions by 0."""
     return _scaled(log_kernel, scalings).masked_fill_((a == 0).unsqueeze(-1) | (b == 0).unsqueeze(-2), 1.0)
 
 
 def _plain_iterations(kernel: Tensor, a: Tensor, b: Tensor, count: int) -> tuple[Tensor, int]:
-    """The last v that is in range after up to `count` iterations, and how many were.
+    """Return the last v within range after at most `count` iterations, and the number of iterations it took.
 
-    Only v needs a look: rows of the kernel sum to a, so u is in range when v is.
+    Only v is checked: the rows of the kernel sum to a, so u is within range if v is.
     """
     transposed = kernel.transpose(-1, -2).contiguous()
     u = (a > 0).to(kernel.dtype).unsqueeze(-1)

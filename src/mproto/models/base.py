@@ -1,4 +1,4 @@
-"""What every model is to the training loop and to the recogniser."""
+"""The interface between a model, the training loop and the recogniser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import nn
 from mproto.encoding.plan import CACHED
 from mproto.inference.tagger import Tagged
 from mproto.models.batch import collate
-from mproto.models.process_group import ALONE, Group
+from mproto.models.process_group import SINGLE, ProcessGroup
 from mproto.text.tagging import OUTSIDE, encode
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from mproto.config import Config
-    from mproto.denoising.estimate import Shares
+    from mproto.denoising.estimate import UnlabelledEstimate
     from mproto.encoding.tokens import Tokens
     from mproto.encoding.windows import Window
     from mproto.models.batch import Batch
@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One training step's forward pass.
+    """The result of the forward pass of a training step.
 
     Attributes:
-        loss: a scalar with a graph, the mean over `weight` words. Where a loss is no mean over words, each process gives its
-            part of it times their number, and a weight of 1.
-        logs: what to write into the history.
-        finish: what is left to do once the weights have moved. The loop calls it; nothing else does.
+        loss: a scalar with a graph, the mean over `weight` words. For losses that are not means over words, each process
+            returns its part of the loss times the number of processes, and a weight of 1.
+        weight: see `loss`.
+        logs: values for the history.
+        finish: updates other state, such as prototypes. The loop calls it once the weights have moved; nobody else does.
     """
 
     loss: Tensor
@@ -49,11 +50,11 @@ class Step:
 
 
 class Stage(NamedTuple):
-    """A part of training, with an optimiser and a schedule of its own.
+    """A part of the training with its own optimiser and learning rate schedule.
 
     Attributes:
-        share: of all steps. Where the shares of a model add up to less than 1, its training is so much shorter.
-        counts: whether weights of this stage may be the ones that are kept.
+        share: of all steps. Training is shorter if the shares of a model sum to less than 1.
+        counts: whether weights of this stage may be kept at the end.
     """
 
     share: float
@@ -61,14 +62,14 @@ class Stage(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """What a model says about the W words of a batch.
+    """The prediction for the W words of a batch.
 
     Attributes:
         tags: (W,) long.
-        scores: (W,) from 0 to 1, how sure each is.
-        prototype: (W,) long, the nearest prototype of the tag's class, where the model has any.
-        margin: (W,) how much more similar it is than the nearest prototype of any other class; below 0 where a word is what
-            its neighbours make of it.
+        scores: (W,) from 0 to 1, the confidence in each tag.
+        prototype: (W,) long, the nearest prototype of the predicted class, if the model has prototypes.
+        margin: (W,) its similarity minus that of the nearest prototype of any other class. It is negative if the
+            neighbouring words decided.
     """
 
     tags: Tensor
@@ -78,43 +79,61 @@ class Prediction(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """How likely each answer is to the questions that a model asks about a batch; with a graph.
+    """Log-probabilities of everything that a model decides about a batch, with a graph.
 
     Attributes:
-        answers: (N, C) log-probabilities, one tensor for each kind of question. Most models have one kind, the tag of
+        answers: (N, C) log-probabilities, one tensor for each kind of decision. Most models have one kind, the tag of
             each word: (W, T).
-        about: what the questions are about, where that depends on the model's own answers.
+        about: what the decisions are about, if that depends on earlier decisions of the model.
     """
 
     answers: tuple[Tensor, ...]
     about: Any = None
 
 
-SHORTEST_REACH = 128
-"""Sub-words: the least `Model.reach`, however short the training sentences are."""
+class Preview(NamedTuple):
+    """The training data as a model sees it before the first step.
+
+    Attributes:
+        tags: of all words, by document.
+        words: the distinct words, by id.
+        labelled: the share of each distinct word's mentions that is labelled as an entity.
+        batches: a sample of labelled batches.
+        generator: random generator of the CPU.
+    """
+
+    tags: Sequence[Sequence[int]]
+    words: Sequence[str]
+    labelled: Sequence[float]
+    batches: Iterator[Batch]
+    generator: torch.Generator
+
+
+MIN_MAX_LENGTH = 128
+"""The smallest `Model.max_length`, however short the training sentences are."""
 
 
 class Model(nn.Module, ABC):
     """An encoder and a way to tag words.
 
+    A method implements `build`, `step`, `decide` and `predict`; everything else has a default.
+
     Attributes:
-        encoder: from words to features.
+        encoder: maps words to features.
         labels: the entity types.
-        scheme: of the tags.
-        tags: `O`, then those of the types.
-        group: the processes that train it.
-        stage: the one that training is in; the loop sets it.
-        calibration: the temperature of scores, on top of that of decisions, which it does not change.
-        by_word: whether `decide` answers for each word what its tag is.
-        reach: the sub-words that all but few of the training inputs have at most.
-        price: what leaving out a word labelled O costs, if learning an entity as O costs 1.
+        scheme: the tagging scheme.
+        tags: `O`, then the tags of the types.
+        group: the processes that train the model.
+        stage: number of the current training stage; set by the loop.
+        calibration: temperature of the scores; it changes no decision.
+        by_word: whether `decide` returns the tag of each word.
+        max_length: number of sub-words that nearly all training inputs stay below.
     """
 
-    reach: int = SHORTEST_REACH
+    max_length: int = MIN_MAX_LENGTH
     calibration: float = 1.0
     by_word: bool = True
-    price: float = 1 / 3
-    group: Group = ALONE
+    group: ProcessGroup = SINGLE
     stage: int = 0
 
     def __init__(self, encoder: Encoder, labels: Iterable[str], scheme: OutputScheme = "io") -> None:
@@ -125,51 +144,63 @@ class Model(nn.Module, ABC):
         prefixes = "I" if scheme == "io" else "BI"
         self.tags = (OUTSIDE, *(f"{prefix}-{label}" for label in self.labels for prefix in prefixes))
 
-    @property
-    def encoder_name(self) -> str:
-        return self.encoder.name
-
     @classmethod
     @abstractmethod
     def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> Model:
-        """A new model, not trained yet."""
+        """Return a new, untrained model."""
 
-    def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
-        """Look at some labelled batches before the first step; most models need not."""
-
-    def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
-        """Be told the tags of all training words, by document, before the first step."""
-
-    def learn_words(self, words: Sequence[str], labelled: Sequence[float]) -> None:
-        """Be told the distinct words of training before the first step, while the encoder is as it came.
+    @abstractmethod
+    def step(self, batch: Batch, progress: float) -> Step:
+        """Return the loss on a labelled batch. Changes no state; `Step.finish` does.
 
         Args:
-            words: how they are written, by number.
-            labelled: the share of each one's mentions that is labelled as an entity.
+            batch: with labels.
+            progress: fraction of the training that is done.
         """
 
-    @property
-    def rehearsal_share(self) -> float:
-        """The share of training with some words kept aside, after which the model is told how much is unlabelled."""
-        return 0.0
+    @abstractmethod
+    def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:
+        """Return log-probabilities for a batch, in evaluation or training mode. Changes no state.
 
-    def learn_unlabelled(self, shares: Shares) -> None:
-        """Be told how much is unlabelled."""
+        Args:
+            batch: labels are ignored.
+            like: decide about the same things as these decisions.
+        """
+
+    @abstractmethod
+    def predict(self, batch: Batch) -> Prediction:
+        """Predict the tags of a batch. Changes no state."""
+
+    def prepare(self, preview: Preview) -> None:
+        """Look at the training data before the first step, while the encoder is as it was pre-trained."""
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The parts of training; one, for most models."""
+        """The stages of training; most models have one."""
         return (Stage(1.0),)
 
     def begin(self, batches: Iterable[Batch]) -> None:
-        """What comes before the first step of every stage but the first. All labelled batches are there to look at."""
+        """Start a stage other than the first.
+
+        Args:
+            batches: all training data, labelled.
+        """
 
     def working_state(self) -> dict[str, Tensor]:
-        """What training has to remember between steps beyond the weights, and the trained model does not need."""
+        """Return the state between two steps that is not part of the trained model, for checkpoints."""
         return {}
 
     def restore_working_state(self, tensors: Mapping[str, Tensor]) -> None:
-        """Go on from what `working_state` gave."""
+        """Restore what `working_state` returned."""
+
+    def tag_numbers(self, document: Document) -> list[int]:
+        """Return the tag of each word of a labelled document.
+
+        Raises:
+            ValueError: spans share a word.
+        """
+        numbers = {tag: number for number, tag in enumerate(self.tags)}
+        return [numbers[tag] for tag in encode(document.word_spans, document.word_count, self.scheme)]
 
     @property
     def class_of_tag(self) -> list[int]:
@@ -177,52 +208,46 @@ class Model(nn.Module, ABC):
         numbers = {label: number for number, label in enumerate(self.labels, 1)}
         return [0, *(numbers[tag.partition("-")[2]] for tag in self.tags[1:])]
 
-    @abstractmethod
-    def step(self, batch: Batch, progress: float) -> Step:
-        """The loss on a labelled batch, at a share of training from 0 to 1. Changes nothing; `Step.finish` does."""
-
     def forward(self, batch: Batch, progress: float) -> Step:
-        """The same as `step`, for wrappers that follow the forward pass."""
+        """Like `step`, for wrappers of the forward pass."""
         return self.step(batch, progress)
 
     @property
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    @abstractmethod
-    def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:
-        """What the model makes of a batch, in evaluation or in training mode. Changes nothing.
+    # What the recogniser needs (`inference.tagger.Tagger`)
 
-        Args:
-            batch: labels are not looked at.
-            like: answer the questions that these answer.
-        """
+    @property
+    def encoder_name(self) -> str:
+        return self.encoder.name
 
-    @abstractmethod
-    def predict(self, batch: Batch) -> Prediction:
-        """Tags of the batch's words. Changes nothing."""
+    @property
+    def prototype_names(self) -> tuple[str, ...]:
+        """The names of the prototypes, if there are any."""
+        return ()
 
     @property
     def tokens(self) -> Tokens:
-        """From words to sub-words."""
+        """The tokenizer."""
         return self.encoder.tokens
 
     @property
     def window(self) -> int:
-        """The most sub-words of an input that it reads; about the longest that it learnt from."""
-        return min(self.reach, self.encoder.window)
+        """Maximum number of sub-words of an input: about the longest training input."""
+        return min(self.max_length, self.encoder.window)
 
     @property
     def at_once(self) -> int | None:
-        """The sub-words that are best read together, if any number is: more do not fit into a processor's cache."""
+        """The best number of sub-words per batch, if there is one: a CPU is slower beyond the size of its cache."""
         return CACHED if self.device.type == "cpu" else None
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
-        """`predict` for whoever knows no tensors, in evaluation mode; training goes on as before.
+        """Predict in evaluation mode, without tensors. The training mode is restored afterwards.
 
         Args:
             windows: at least one.
-            features: whether those of the words are wanted, too.
+            features: whether to return the features of the words.
         """
         kept: list[Tensor] = []
         hook = self.encoder.register_forward_hook(lambda *call: kept.append(call[-1])) if features else None
@@ -240,24 +265,27 @@ class Model(nn.Module, ABC):
             kept[0].cpu().numpy() if kept else None,
         )
 
+
+class UsesEstimate(ABC):
+    """A model that wants to know how much is unlabelled.
+
+    Training then starts with a hold-out phase, in which the model learns nothing of some words. At its end the estimate is
+    made (`training/hold_out.py`), and training continues with all words.
+    """
+
     @property
-    def prototype_names(self) -> tuple[str, ...]:
-        """What each prototype is called, where the model has any."""
-        return ()
+    @abstractmethod
+    def hold_out_share(self) -> float:
+        """The fraction of training that is hold-out phase; 0 for none."""
 
-    def tag_numbers(self, document: Document) -> list[int]:
-        """The tag of each word of a labelled document.
-
-        Raises:
-            ValueError: spans share a word.
-        """
-        numbers = {tag: number for number, tag in enumerate(self.tags)}
-        return [numbers[tag] for tag in encode(document.word_spans, document.word_count, self.scheme)]
+    @abstractmethod
+    def learn_unlabelled(self, estimate: UnlabelledEstimate) -> None:
+        """Use the estimate from now on."""
 
 
 @contextmanager
 def inference(model: Model) -> Iterator[None]:
-    """Evaluation mode for a while; training goes on as before."""
+    """Evaluate a model within the block, without gradients; restore its training mode afterwards."""
     training = model.training
     if training:
         model.eval()

@@ -1,106 +1,195 @@
-"""The paper's model: an encoder, and several prototypes for each class."""
+"""The paper's model: an encoder and several prototypes for each class."""
 
 from __future__ import annotations
 
+import json
 from math import log
 from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
-from mproto.denoising.estimate import UNKNOWN_SHARE
-from mproto.denoising.neighbours import MOST_WORDS, explained, find_kin, labelled_kin
-from mproto.denoising.threshold import EARLY, LabelledKin, entity_probability, threshold, too_doubtful
-from mproto.denoising.word_memory import WordMemory
+from mproto.denoising.base import Denoiser, NoDenoising, StepWords
+from mproto.denoising.estimate import DEFAULT_SHARE
+from mproto.denoising.neighbours import MAX_WORDS, explained_variance, labelled_share, nearest_neighbours
+from mproto.denoising.threshold import Threshold
+from mproto.denoising.transport import Transport
+from mproto.denoising.word_ids import WordIds
 from mproto.errors import InputError
+from mproto.extensions.kmeans import initialise_prototypes
+from mproto.extensions.losses import class_cross_entropy, labelled_weights, weighted_mean
 from mproto.extensions.viterbi import most_likely, transitions
-from mproto.method.assignment import Transport, assign
-from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
+from mproto.method.losses import prototype_cross_entropy, squared_distance
 from mproto.method.prototypes import OTHER, PrototypeBank
-from mproto.models.base import Decisions, Model, Prediction, Step
+from mproto.models.base import Decisions, Model, Prediction, Step, UsesEstimate
 from mproto.models.word_embeddings import meanings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from torch import Tensor
 
     from mproto.config import Config
     from mproto.config.settings import MProto
-    from mproto.denoising.estimate import Shares
+    from mproto.denoising.estimate import UnlabelledEstimate
     from mproto.method.assignment import Assignment
+    from mproto.models.base import Preview
     from mproto.models.batch import Batch
     from mproto.models.encoder import Encoder
 
-SCORE_TEMPERATURE = 0.05
-"""Turns similarities into probabilities of classes: for users, where it changes no decision, and for doubt."""
+SCORE_TEMPERATURE = 0.1
+"""Temperature of scores without human labels; between the best values for BC5CDR and CoNLL03 (experiments/DECISIONS.md)."""
 
 
-LEAST_BETA = 0.5
-"""The least that an estimate may make β."""
+class MProtoModel(Model, UsesEstimate):
+    """Tags words with the class of the most similar prototype (IO tags).
 
+    Attributes:
+        bank: the prototypes.
+        denoiser: decides which O words to leave out of a step.
+        word_ids: ids of the distinct words of the training data, for the denoiser.
+        transitions: (K, K) scores of class pairs for Viterbi decoding; zeros without it.
+    """
 
-class MProtoModel(Model):
-    """Words are tagged with the class of the nearest prototype (IO tags, which are the classes)."""
-
-    calibration = 2.0  # between what suits the development data of BC5CDR and of CoNLL03; experiments/LOG.md
-
-    def __init__(self, encoder: Encoder, labels: Iterable[str], settings: MProto) -> None:
+    def __init__(self, encoder: Encoder, labels: Iterable[str], settings: MProto, dropout: float = 0.0) -> None:
         super().__init__(encoder, labels, "io")
         self.settings = settings
-        self.dropout = nn.Dropout(settings.dropout)
-        self.bank = PrototypeBank([settings.prototypes] * len(self.tags), encoder.hidden_size)
-        self.log_temperature = nn.Parameter(
-            torch.tensor(log(settings.temperature)), requires_grad=settings.learn_temperature
-        )
-        beta = 1 - UNKNOWN_SHARE if settings.beta == "auto" else settings.beta
-        self.beta: Tensor
-        self.register_buffer("beta", torch.tensor(beta, dtype=torch.float64))
-        self.change: Tensor
-        self.register_buffer("change", torch.zeros(len(self.tags), len(self.tags)))
-        self.memory = WordMemory(len(self.bank.class_of))
-        self.kin = LabelledKin()
-        self.threshold: Tensor | None = None  # of doubt, in the last step
-        self.price = settings.price
-        self.transport = Transport(settings.solver, settings.epsilon, settings.iterations)
+        self.dropout = nn.Dropout(dropout)
+        unit = settings.prototype_update != "raw"
+        self.bank = PrototypeBank([settings.prototypes] * len(self.tags), encoder.hidden_size, unit=unit)
+        self.transitions: Tensor
+        self.register_buffer("transitions", torch.zeros(len(self.tags), len(self.tags)))
+        self.denoiser = build_denoiser(settings)
+        self.word_ids = WordIds()
+        self.calibration = SCORE_TEMPERATURE / settings.temperature
+        # Rounded like the logarithm that version 0.1 stored, so that training gives the same weights.
+        self._loss_temperature = torch.tensor(log(settings.temperature)).exp().item()
 
     @classmethod
     def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> MProtoModel:
         settings = config.mproto
-        if settings.denoise and settings.beta == "auto" and not 0 < settings.denoise_after < 1:
+        estimated = settings.denoising != "none" and settings.beta == "auto"
+        if estimated and not 0 < settings.denoise_after < 1:
             raise InputError(
-                f"mproto.beta is auto, and mproto.denoise_after is {settings.denoise_after}: there is no time to estimate it",
-                hint="choose a value between 0 and 1, such as 0.2, or give β a number",
+                f"mproto.beta is auto, but mproto.denoise_after is {settings.denoise_after}: "
+                "β is estimated from the steps before denoising starts",
+                hint="set mproto.denoise_after to a value between 0 and 1, such as 0.2, or mproto.beta to a number",
             )
-        return cls(encoder, labels, settings)
+        return cls(encoder, labels, settings, config.dropout)
 
-    @property
-    def rehearsal_share(self) -> float:
-        return self.settings.denoise_after if self.settings.denoise and self.settings.beta == "auto" else 0.0
-
-    def learn_unlabelled(self, shares: Shares) -> None:
-        """Leave out what is doubtful."""
-        self.beta.fill_(max(1 - shares.doubtful, LEAST_BETA))
-
-    def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
-        if self.settings.together:
-            self.change.copy_(transitions(tags, len(self.tags)))
-
-    def learn_words(self, words: Sequence[str], labelled: Sequence[float]) -> None:
-        settings = self.settings
-        if not (settings.denoise and settings.solver == "threshold" and settings.kin):
+    @torch.no_grad()
+    def prepare(self, preview: Preview) -> None:
+        """Initialise the prototypes, and learn what the labels tell about transitions and neighbours."""
+        self.word_ids = WordIds(preview.words)
+        if self.settings.viterbi:
+            self.transitions.copy_(transitions(preview.tags, len(self.tags)))
+        if isinstance(self.denoiser, Threshold):
+            self._learn_neighbours(self.denoiser, preview.words[:MAX_WORDS], preview.labelled[:MAX_WORDS])
+        if self.settings.init == "random":
+            self.bank.start_at_random(preview.generator)
             return
-        first = words[:MOST_WORDS]
-        small = torch.tensor([word[:1].islower() for word in first], device=self.device)
-        found = find_kin(meanings(self.encoder, first), small)
-        if found is None:
+        seen = [
+            (self.encoder(batch).cpu(), batch.labels.cpu()) for batch in preview.batches if batch.labels is not None
+        ]
+        features, labels = map(torch.cat, zip(*seen, strict=True))
+        initialise_prototypes(self.bank, features, labels, preview.generator)
+        self.bank.vectors.copy_(self.group.broadcast(self.bank.vectors))
+
+    def _learn_neighbours(self, denoiser: Threshold, words: Sequence[str], labelled: Sequence[float]) -> None:
+        lowercase = torch.tensor([word[:1].islower() for word in words], device=self.device)
+        neighbours = nearest_neighbours(meanings(self.encoder, words), lowercase)
+        if neighbours is None:
             return
-        shares = torch.tensor(labelled[: len(first)], device=self.device, dtype=found.weights.dtype)
-        mine = labelled_kin(found, shares) * (self.group.rank == 0)  # the first one's: devices may round differently
-        expected = self.group.sum(mine)
-        share = explained(expected, shares) if settings.kin == "auto" else settings.kin
-        share = self.group.sum(torch.tensor(share * (self.group.rank == 0), dtype=torch.float64)).item()
-        self.kin.learn(expected, share)
+        shares = torch.tensor(labelled, device=self.device, dtype=neighbours.weights.dtype)
+        prediction = self.group.broadcast(labelled_share(neighbours, shares))
+        weight = torch.tensor(explained_variance(prediction, shares), dtype=torch.float64)
+        denoiser.prior.learn(prediction, self.group.broadcast(weight).item())
+
+    def step(self, batch: Batch, progress: float) -> Step:
+        """One training step of the paper: similarities, assignment, losses. `Step.finish` updates the prototypes."""
+        features = self.dropout(self.encoder(batch))  # h, (n, d)
+        similarity = self.bank.similarity(features)  # s(h, p), (n, P)
+        words, own = self._gather(batch, similarity.detach())
+        denoised = self.denoiser.assign(words, self.bank.class_of, progress)  # eq. OT0 and DOT
+        assignment = denoised.assignment.part(own)
+        kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
+        weights = self._weights(target, words)
+        entropy = weighted_mean(self._cross_entropy(kept, target), weights)  # eq. CE
+        compact = weighted_mean(squared_distance(kept, target), weights)  # eq. CompactLoss
+
+        def finish() -> None:
+            self._update(features.detach(), similarity.detach(), words.labels[own], assignment)  # eq. EMA
+            denoised.commit()
+
+        return Step(
+            loss=entropy + self.settings.compactness * compact,
+            weight=weights.sum().item(),
+            logs={
+                "cross_entropy": entropy.item(),
+                "compactness": compact.item(),
+                **self._statistics(words, denoised.assignment),
+            },
+            finish=finish,
+        )
+
+    def _gather(self, batch: Batch, similarity: Tensor) -> tuple[StepWords, slice]:
+        """Return the words of the step from all processes, and which of them are this process's."""
+        assert batch.labels is not None
+        assert batch.words is not None
+        assert batch.certain is not None
+        everywhere, own = self.group.gather(similarity)
+        labels, ids, certain = (self.group.gather(column)[0] for column in (batch.labels, batch.words, batch.certain))
+        return StepWords(everywhere, labels, ids, certain), own
+
+    def _cross_entropy(self, similarity: Tensor, target: Tensor) -> Tensor:
+        if not self.settings.merge_prototypes:
+            return prototype_cross_entropy(similarity, target, self._loss_temperature)
+        class_of = self.bank.class_of
+        return class_cross_entropy(similarity, class_of[target], class_of, self._loss_temperature)
+
+    def _weights(self, target: Tensor, words: StepWords) -> Tensor:
+        """Return the weights of the words in the losses; all are 1 if humans labelled all documents of the step."""
+        min_share = 0.0 if bool(words.certain.all()) else self.settings.labelled_share
+        return labelled_weights(self.bank.class_of[target], min_share, self.group.sum)
+
+    def _update(self, features: Tensor, similarity: Tensor, labels: Tensor, assignment: Assignment) -> None:
+        published = self.settings.prototype_update == "published"
+        predicted = self.bank.class_of[similarity.argmax(-1)]
+        only = torch.eq(predicted, labels) if published else None
+        self.bank.update(features, assignment, alpha=self.settings.alpha, only=only, all_reduce=self.group.sum)
+
+    def _statistics(self, words: StepWords, assignment: Assignment) -> dict[str, float]:
+        """Return the share of O words that are kept, and the mean similarity of kept words to their prototypes by class.
+
+        The similarity of a class without words is 0.
+        """
+        keep, other = assignment.keep, words.labels == OTHER
+        target = assignment.target[keep]
+        own, classes = words.similarity[keep].gather(1, target.unsqueeze(-1)).squeeze(-1), self.bank.class_of[target]
+        sums = own.new_zeros(len(self.tags)).index_add_(0, classes, own)
+        means = sums / torch.bincount(classes, minlength=len(self.tags)).clamp_min(1)
+        names = ("O", *self.labels)
+        return {
+            "kept": (keep & other).sum().item() / max(int(other.sum()), 1),
+            **{f"similarity.{name}": value for name, value in zip(names, means.tolist(), strict=True)},
+        }
+
+    def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:  # noqa: ARG002
+        by_class = self.bank.class_similarity(self.bank.similarity(self.dropout(self.encoder(batch))))
+        return Decisions(((by_class / self.settings.temperature).log_softmax(-1),))
+
+    @torch.no_grad()
+    def predict(self, batch: Batch) -> Prediction:
+        similarity = self.bank.similarity(self.encoder(batch))
+        by_class = self.bank.class_similarity(similarity)
+        log_probability = (by_class / self.settings.temperature).log_softmax(-1)
+        score = (by_class / (self.settings.temperature * self.calibration)).softmax(-1)
+        tags = most_likely(log_probability, [len(window.firsts) for window in batch.windows], self.transitions)
+        chosen = tags.unsqueeze(-1)
+        others = by_class.scatter(1, chosen, -torch.inf).amax(-1)
+        nearest = similarity.masked_fill(self.bank.class_of != chosen, -torch.inf).argmax(-1)
+        margin = by_class.gather(1, chosen).squeeze(-1) - others
+        return Prediction(tags, score.gather(1, chosen).squeeze(-1), nearest, margin)
 
     @property
     def prototype_names(self) -> tuple[str, ...]:
@@ -108,145 +197,30 @@ class MProtoModel(Model):
         classes = zip(("O", *self.labels), self.bank.sizes, strict=True)
         return tuple(f"{name}-{number}" for name, size in classes for number in range(1, size + 1))
 
-    @torch.no_grad()
-    def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
-        if self.settings.start == "random":
-            self.bank.start_at_random(generator)
-            return
-        seen = [(self.encoder(batch).cpu(), batch.labels.cpu()) for batch in batches if batch.labels is not None]
-        features, labels = map(torch.cat, zip(*seen, strict=True))
-        self.bank.start_from(features, labels, generator)
-        mine = self.bank.vectors if self.group.rank == 0 else torch.zeros_like(self.bank.vectors)
-        self.bank.vectors.copy_(self.group.sum(mine))  # the first one's: devices may round differently
+    @property
+    def hold_out_share(self) -> float:
+        estimated = self.settings.denoising != "none" and self.settings.beta == "auto"
+        return self.settings.denoise_after if estimated else 0.0
 
-    def step(self, batch: Batch, progress: float) -> Step:
-        """Similarities, assignment, losses; the update of the prototypes is left to `Step.finish`."""
-        assert batch.labels is not None
-        assert batch.words is not None
-        assert batch.certain is not None
-        settings, labels, class_of = self.settings, batch.labels, self.bank.class_of
-        features = self.dropout(self.encoder(batch))
-        similarity = self.bank.similarity(features)
-        denoise = settings.denoise and progress >= settings.denoise_after
-        every_similarity, own = self.group.gather(similarity.detach())
-        every_label, _ = self.group.gather(labels)
-        every_word, _ = self.group.gather(batch.words)
-        certain, _ = self.group.gather(batch.certain)
-        evidence, beta, doubtful, bar = every_similarity, None, None, self.threshold
-        unsure = (every_label == OTHER) & ~certain
-        if denoise:
-            beta = self.beta.item()
-            if settings.shared_doubt:
-                evidence = self._shared(every_similarity, unsure, every_word)
-            if settings.solver == "threshold":
-                doubt = self.kin.mixed_into(self._doubt(evidence[unsure]), every_word[unsure])
-                bar = threshold(doubt, beta, self.threshold)
-                doubtful = unsure.masked_scatter(unsure, too_doubtful(doubt, bar))
-        elif settings.denoise and settings.solver == "threshold":
-            doubtful = unsure & (self.kin.alone(every_word) > EARLY)
-        everywhere = assign(
-            evidence, every_label, class_of, self.transport, beta=beta, certain=certain, doubtful=doubtful
-        )
-        assignment = everywhere.part(own)
-        kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
-        temperature = self.log_temperature.exp()
-        least = 0.0 if bool(certain.all()) else settings.labelled_share  # people's labels stand for themselves alone
-        weights = labelled_weights(class_of[target], least, self.group.sum)
-        if settings.merge:
-            entropy = class_cross_entropy(kept, class_of[target], class_of, temperature, weights)
-        else:
-            entropy = prototype_cross_entropy(kept, target, temperature, weights)
-        compact = compactness(kept, target, weights)
-
-        def finish() -> None:
-            self.threshold = bar
-            self._update(features.detach(), similarity.detach(), labels, assignment)
-            if settings.shared_doubt:
-                self.memory.see(every_word, every_similarity)
-
-        return Step(
-            loss=entropy + settings.compactness * compact,
-            weight=weights.sum().item(),
-            logs={
-                "cross_entropy": entropy.item(),
-                "compactness": compact.item(),
-                "kept": _kept(every_label, everywhere.keep),
-                **self._similarities(every_similarity[everywhere.keep], everywhere.target[everywhere.keep]),
-            },
-            finish=finish,
-        )
-
-    def _shared(self, similarity: Tensor, doubted: Tensor, words: Tensor) -> Tensor:
-        """Similarities (N, P) in which those of doubted words, (N,) bool, are partly those of all mentions of the word."""
-        share = self.settings.shared_doubt
-        mixed = (1 - share) * similarity + share * self.memory.recall(words, similarity)
-        return torch.where(doubted.unsqueeze(-1), mixed, similarity)
-
-    def _doubt(self, similarity: Tensor) -> Tensor:
-        """How likely words are entities' (n,), as far as their similarities (n, P) tell."""
-        return entity_probability(similarity, self.bank.class_of, SCORE_TEMPERATURE)
-
-    def assign_anew(self, similarity: Tensor) -> Assignment:
-        """Where training would now assign words labelled O, by their similarities (n, P) alone."""
-        beta, doubtful = self.beta.item(), None
-        if self.settings.solver == "threshold":
-            doubt = self._doubt(similarity)
-            doubtful = too_doubtful(doubt, threshold(doubt, beta))
-        labels = torch.full((len(similarity),), OTHER, device=similarity.device)
-        return assign(similarity, labels, self.bank.class_of, self.transport, beta=beta, doubtful=doubtful)
-
-    def _similarities(self, similarity: Tensor, target: Tensor) -> dict[str, float]:
-        """How similar the kept words of each class are to their prototypes, on average; 0 for a class without any."""
-        own, classes = similarity.gather(1, target.unsqueeze(-1)).squeeze(-1), self.bank.class_of[target]
-        sums = own.new_zeros(len(self.tags)).index_add_(0, classes, own)
-        means = sums / torch.bincount(classes, minlength=len(self.tags)).clamp_min(1)
-        names = ("O", *self.labels)
-        return {f"similarity.{name}": value for name, value in zip(names, means.tolist(), strict=True)}
-
-    def _update(self, features: Tensor, similarity: Tensor, labels: Tensor, assignment: Assignment) -> None:
-        correct = self.bank.class_of[similarity.argmax(-1)] == labels if self.settings.only_correct else None
-        self.bank.update(
-            features,
-            assignment,
-            alpha=self.settings.alpha,
-            unit_features=self.settings.unit_features,
-            only=correct,
-            total=self.group.sum,
-        )
+    def learn_unlabelled(self, estimate: UnlabelledEstimate) -> None:
+        self.denoiser.learn_left_out(estimate.left_out)
 
     def working_state(self) -> dict[str, Tensor]:
-        state = self.memory.state() | {f"kin_{name}": value for name, value in self.kin.state().items()}
-        return state if self.threshold is None else state | {"threshold": self.threshold}
+        words = bytearray(json.dumps(self.word_ids.spellings).encode())
+        state = {f"denoiser.{name}": value for name, value in self.denoiser.state().items()}
+        return state | {"words": torch.frombuffer(words, dtype=torch.uint8)}
 
     def restore_working_state(self, tensors: Mapping[str, Tensor]) -> None:
-        self.memory, self.kin = WordMemory(len(self.bank.class_of)), LabelledKin()
-        self.threshold = tensors.get("threshold")
-        if tensors:
-            self.memory.restore(tensors)
-            self.kin.restore({name.removeprefix("kin_"): value for name, value in tensors.items()})
-
-    def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:  # noqa: ARG002
-        by_class = self.bank.class_similarity(self.bank.similarity(self.dropout(self.encoder(batch))))
-        learnt = self.settings.learn_temperature
-        temperature = self.log_temperature.exp() if learnt else SCORE_TEMPERATURE
-        return Decisions(((by_class / temperature).log_softmax(-1),))
-
-    @torch.no_grad()
-    def predict(self, batch: Batch) -> Prediction:
-        similarity = self.bank.similarity(self.encoder(batch))
-        by_class = self.bank.class_similarity(similarity)
-        likely = (by_class / SCORE_TEMPERATURE).log_softmax(-1)
-        probability = (by_class / (SCORE_TEMPERATURE * self.calibration)).softmax(-1)
-        tags = most_likely(likely, [len(window.firsts) for window in batch.windows], self.change)
-        chosen = tags.unsqueeze(-1)
-        others = by_class.scatter(1, chosen, -torch.inf).amax(-1)
-        nearest = similarity.masked_fill(self.bank.class_of != chosen, -torch.inf).argmax(-1)
-        return Prediction(
-            tags, probability.gather(1, chosen).squeeze(-1), nearest, by_class.gather(1, chosen).squeeze(-1) - others
-        )
+        state = {name.removeprefix("denoiser."): value for name, value in tensors.items() if name != "words"}
+        self.denoiser.restore(state)
+        self.word_ids = WordIds(json.loads(tensors["words"].numpy().tobytes()) if tensors else ())
 
 
-def _kept(labels: Tensor, keep: Tensor) -> float:
-    """The share of O words that are learnt from."""
-    other = labels == OTHER
-    return (keep & other).sum().item() / max(int(other.sum()), 1)
+def build_denoiser(settings: MProto) -> Denoiser:
+    """Return the denoiser that the settings name, before the first step."""
+    beta = 1 - DEFAULT_SHARE if settings.beta == "auto" else settings.beta
+    if settings.denoising == "transport":
+        return Transport(beta, start=settings.denoise_after)
+    if settings.denoising == "threshold":
+        return Threshold(beta, start=settings.denoise_after, temperature=settings.temperature)
+    return NoDenoising(beta)

@@ -170,7 +170,7 @@ def _limits(
     if keeps_case is False:
         yield "- Its encoder does not see capitals" + (
             "; it is told how a word is written beside, such as in capitals or with digits."
-            if settings.get("shapes")
+            if settings.get("word_shapes")
             else ": words that differ in them alone are the same to it."
         )
     if scheme == "io":

@@ -145,7 +145,8 @@ TORCH = (
     Rule("encoder.config", _is_object, "an object"),
     Rule("encoder.config.model_type", _is_text, "a text"),
     Rule("calibration", _is_temperature, "a number above 0", needed=False),
-    Rule("reach", _is_count, "a whole number from 1 on", needed=False),
+    Rule("max_length", _is_count, "a whole number from 1 on", needed=False),
+    Rule("reach", _is_count, "a whole number from 1 on", needed=False),  # `max_length` in version 0.1
 )
 EXPORTED = (
     Rule("onnx.int8", lambda value: isinstance(value, bool), "true or false"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from mproto.config import Config
+from mproto.config import Config, legacy
 from mproto.errors import InputError, MissingExtraError
 from mproto.inference.mentions import Mentions
 from mproto.io.outputs import filled
@@ -72,7 +72,7 @@ def load(folder: Path) -> Stored:
     """
     description = read_description(folder)
     try:
-        config = Config().with_values({"shapes": False, **description["settings"]})  # older models had none
+        config = Config().with_values(legacy.upgrade(description["settings"]))
     except InputError as error:
         what = f"was saved by another mproto ({description['mproto_version']}), whose settings this one does not know"
         raise InputError(f"{what}: {error.message}", path=folder, hint=AGAIN) from None
@@ -112,7 +112,7 @@ def _load_tagger(folder: Path, description: dict[str, Any], config: Config) -> T
         tagger = load_model(folder, description, config)
     around = len(tagger.tokens.before) + len(tagger.tokens.after)
     if tagger.window <= around:
-        key = "tokens.window" if exported else "reach"
+        key = "tokens.window" if exported else "max_length"
         what = f"{key!r} is {tagger.window}, and must be more than the {around} sub-words around a text"
         raise InputError(what, path=folder / CONFIG, hint=AGAIN)
     return tagger

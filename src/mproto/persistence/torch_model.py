@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from mproto.models.base import Model
 
 
+RENAMED, DROPPED = {"change": "transitions"}, {"beta", "log_temperature"}
+"""Tensors of MProto models saved by version 0.1."""
+
+
 def save_model(model: Model, folder: Path) -> dict[str, Any]:
     """Write a model's files; what `load_model` needs to know beside them, for JSON.
 
@@ -30,7 +34,12 @@ def save_model(model: Model, folder: Path) -> dict[str, Any]:
     """
     encoder = {"name": model.encoder.name, "config": model.encoder.save_files(folder)}
     save_tensors(model.state_dict(), folder / WEIGHTS)
-    return {"labels": list(model.labels), "calibration": model.calibration, "reach": model.reach, "encoder": encoder}
+    return {
+        "labels": list(model.labels),
+        "calibration": model.calibration,
+        "max_length": model.max_length,
+        "encoder": encoder,
+    }
 
 
 def load_model(folder: Path, description: dict[str, Any], config: Config) -> Model:
@@ -41,18 +50,28 @@ def load_model(folder: Path, description: dict[str, Any], config: Config) -> Mod
     """
     try:
         parts = description["encoder"]
-        encoder = Encoder.from_files(parts["config"], folder, parts["name"], shapes=config.shapes)
+        encoder = Encoder.from_files(parts["config"], folder, parts["name"], shapes=config.word_shapes)
         model = get_method(config.method).build(encoder, description["labels"], config)
-        weights = _load_weights(folder / WEIGHTS)
+        weights = _upgrade(_load_weights(folder / WEIGHTS))
         _check_weights(weights, model.state_dict(), config.method)
         model.load_state_dict(weights)
         model.calibration = float(description.get("calibration", model.calibration))
-        model.reach = int(description.get("reach", model.reach))
+        model.max_length = int(description.get("max_length", description.get("reach", model.max_length)))
     except InputError as error:
         raise error.at(folder) from None
     except Exception as error:  # whatever a wrong file makes transformers, tokenizers or torch stumble over
         raise InputError(f"is not a whole model: {in_short(error)}", path=folder, hint=AGAIN) from error
     return model.eval()
+
+
+def _upgrade(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights of a model saved by version 0.1 under today's names; others stay as they are."""
+    upgraded = {}
+    for name, tensor in weights.items():
+        prefix, bare = ("student.", name[8:]) if name.startswith("student.") else ("", name)
+        if bare not in DROPPED:
+            upgraded[prefix + RENAMED.get(bare, bare)] = tensor
+    return upgraded
 
 
 def _check_weights(weights: dict[str, Tensor], expected: dict[str, Tensor], method: str) -> None:

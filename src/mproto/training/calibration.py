@@ -1,8 +1,8 @@
-"""How sure a model may say it is: temperature scaling on words that people labelled.
+"""Calibrate scores: temperature scaling on human-labelled words.
 
-Guo et al., *On Calibration of Modern Neural Networks* (ICML 2017): one number that all log-probabilities are divided by, the
-one with which the labels are most likely. It changes no decision. Without human labels a model keeps the temperature that its
-class came with (`Model.calibration`).
+Guo et al., *On Calibration of Modern Neural Networks* (ICML 2017). All log-probabilities are divided by the temperature that
+maximises the likelihood of the labels. It changes no decision. Without human labels a model keeps the default of its class
+(`Model.calibration`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from mproto.models.base import Model
     from mproto.text.document import Document
 
-LOWEST, HIGHEST, TRIED = 0.25, 8.0, 121
+LOWEST, HIGHEST, CANDIDATES = 0.25, 8.0, 121
 
 
 def calibrate(model: Model, documents: Sequence[Document], settings: Training) -> None:
-    """Set a model's temperature by documents that it was not trained on, with people's labels.
+    """Set the temperature of a model on human-labelled documents that it was not trained on.
 
-    Models that do not decide word by word stay as they are, and so does any where there is no word to go by.
+    Models that do not decide word by word are not changed, nor is any model if there are no words.
     """
     data = Data.of(documents, model)
     if not model.by_word or not data.windows:
@@ -46,7 +46,7 @@ def calibrate(model: Model, documents: Sequence[Document], settings: Training) -
 
 
 def best_temperature(answers: Tensor, labels: Tensor) -> float:
-    """The temperature with which labels (N,) are most likely under log-probabilities (N, K), of many that are tried."""
-    tried = torch.logspace(0, 1, TRIED, base=HIGHEST / LOWEST, dtype=torch.float64) * LOWEST
+    """Return the candidate temperature that maximises the likelihood of labels (N,), given log-probabilities (N, K)."""
+    tried = torch.logspace(0, 1, CANDIDATES, base=HIGHEST / LOWEST, dtype=torch.float64) * LOWEST
     losses = [cross_entropy(answers / temperature, labels).item() for temperature in tried.tolist()]
     return float(tried[losses.index(min(losses))])

@@ -1,4 +1,4 @@
-"""Labelled documents, made ready once: sub-words, windows, tags."""
+"""Labelled documents, prepared once for training: sub-words, windows, tags."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from mproto.denoising.word_ids import WordIds
 from mproto.errors import DataError
 from mproto.models.batch import Batch, Window, collate, make_windows, only_words, plan
 from mproto.text.tagging import OUTSIDE
@@ -21,23 +22,22 @@ if TYPE_CHECKING:
     from mproto.models.base import Model
     from mproto.text.document import Document
 
-LOOKED_AT = 512
-"""Windows that a model sees before its first step."""
+PREVIEW = 512
+"""Number of windows that a model sees before its first step."""
 
 
 @dataclass(frozen=True)
 class Data:
-    """Windows of all documents, and the tag of every word.
+    """The windows of all documents, and the tag of every word.
 
     Attributes:
-        windows: what the encoder reads.
-        tags: the numbers of the tags, by document and word.
-        words: a number for every word, by document and place; the same for the same word, but another where it begins with
-            a small letter and elsewhere with a capital: `bank`, and `Bank` or `BANK`.
-        spellings: how each word, by its number, is written where it first stands.
-        certain: for every document, whether a person labelled it: what has no label there is no entity.
-        pad_id: the sub-word that fills up batches.
-        aside: (V,) bool, for every word by its number, whether batches lack it, or none.
+        windows: inputs of the encoder.
+        tags: number of the tag of each word, by document.
+        words: id of each word, by document (`denoising/word_ids.py`).
+        spellings: the spelling of each distinct word at its first mention, by id.
+        certain: for each document, whether a human labelled it, so that O means that there is no entity.
+        pad_id: the sub-word used for padding.
+        held_out: (V,) bool, the distinct words that batches leave out, or None.
     """
 
     windows: list[Window]
@@ -46,11 +46,11 @@ class Data:
     spellings: list[str]
     certain: list[bool]
     pad_id: int
-    aside: Tensor | None = None
+    held_out: Tensor | None = None
 
     @classmethod
     def of(cls, distant: Sequence[Document], model: Model, labelled: Sequence[Document] = ()) -> Data:
-        """Make documents ready for a model: those with distant labels, then those that people labelled.
+        """Prepare documents for a model: those with distant labels, then those with human labels.
 
         Raises:
             DataError: spans of a document share a word.
@@ -64,14 +64,15 @@ class Data:
             except ValueError as error:
                 own = number if number <= len(distant) else number - len(distant)
                 name = document.id or f"{'document' if own == number else 'labelled document'} {own}"
-                raise DataError(f"{name}: {error}", hint="leave one of the two out") from None
+                raise DataError(f"{name}: {error}", hint="remove one of the two") from None
         texts = [document.word_texts for document in documents]
-        words, spellings = _number_words(texts)
+        ids = WordIds()
+        words = [ids.add(text) for text in texts]
         windows = make_windows(texts, model.encoder.tokens, model.encoder.window)
-        return cls(windows, tags, words, spellings, certain, model.encoder.pad_id)
+        return cls(windows, tags, words, ids.spellings, certain, model.encoder.pad_id)
 
     def labelled_shares(self) -> list[float]:
-        """The share of each word's mentions that has a label, by number."""
+        """Return the share of labelled mentions of each distinct word, by id."""
         mentions, labelled = [0] * len(self.spellings), [0] * len(self.spellings)
         for words, tags in zip(self.words, self.tags, strict=True):
             for word, tag in zip(words, tags, strict=True):
@@ -80,62 +81,47 @@ class Data:
         return [part / whole for part, whole in zip(labelled, mentions, strict=True)]
 
     def usual_length(self, share: float) -> int:
-        """The sub-words that this share of the windows have at most."""
+        """Return the number of sub-words that this share of the windows does not exceed."""
         lengths = sorted(len(window.input_ids) for window in self.windows)
         return lengths[min(int(share * len(lengths)), len(lengths) - 1)] if lengths else 0
 
     def batches(self, settings: Training, generator: torch.Generator) -> list[list[int]]:
-        """One epoch's batches of windows, in random order."""
+        """Return the batches of one epoch in random order, as window numbers."""
         lengths = [len(window.input_ids) for window in self.windows]
         return plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget, generator=generator)
 
     def batch(self, indices: Sequence[int]) -> Batch:
         whole = collate([self.windows[i] for i in indices], self.pad_id, self.tags, self.words, self.certain)
-        return whole if self.aside is None else only_words(whole, ~self.aside[whole.words])
+        return whole if self.held_out is None else only_words(whole, ~self.held_out[whole.words])
 
     def sample(self, settings: Training, generator: torch.Generator) -> Iterator[Batch]:
-        """Some batches, half of them of windows with an entity, so that rare types are seen too."""
+        """Return sample batches. Half of the windows contain an entity, so that rare types are included."""
         order = torch.randperm(len(self.windows), generator=generator).tolist()
         with_entity = [i for i in order if any(self.own_tags(i))]
-        chosen = list(dict.fromkeys([*with_entity[: LOOKED_AT // 2], *order]))[:LOOKED_AT]
+        chosen = list(dict.fromkeys([*with_entity[: PREVIEW // 2], *order]))[:PREVIEW]
         return map(self.batch, self.in_order(chosen, settings))
 
-    def without(self, aside: Tensor) -> Data:
-        """The same documents; of these words, (V,) bool, nothing is learnt."""
-        return replace(self, aside=aside)
+    def without(self, held_out: Tensor) -> Data:
+        """Return the same documents, whose batches leave out these distinct words, (V,) bool."""
+        return replace(self, held_out=held_out)
 
     def in_order(self, chosen: Sequence[int], settings: Training) -> Iterator[list[int]]:
-        """Batches of these windows, the longest first."""
+        """Return batches of these windows, the longest first."""
         lengths = [len(self.windows[i].input_ids) for i in chosen]
         for places in plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget):
             yield [chosen[place] for place in places]
 
     def own_tags(self, index: int) -> list[int]:
-        """The tags of a window's own words."""
+        """Return the tags of the window's own words."""
         window = self.windows[index]
         return self.tags[window.document][window.start : window.start + len(window.firsts)]
 
 
-def _number_words(texts: Sequence[Sequence[str]]) -> tuple[list[list[int]], list[str]]:
-    """A number for every word, by document and place; and how each is written where it first stands, by number."""
-    numbers: dict[tuple[str, bool], int] = {}
-    spellings: list[str] = []
-    words: list[list[int]] = []
-    for own in texts:
-        words.append([])
-        for text in own:
-            number = numbers.setdefault((text.casefold(), text[:1].islower()), len(numbers))
-            if number == len(spellings):
-                spellings.append(text)
-            words[-1].append(number)
-    return words, spellings
-
-
 def label_set(documents: Sequence[Document]) -> tuple[str, ...]:
-    """The entity types of labelled documents, the most frequent first.
+    """Return the entity types of labelled documents, the most frequent first.
 
     Raises:
-        DataError: there is no document, or no entity in them, or a type that is called O.
+        DataError: there is no document, no entity, or a type called O.
     """
     if not documents:
         raise DataError("there is no document to train on", hint="check the training data")
@@ -143,11 +129,11 @@ def label_set(documents: Sequence[Document]) -> tuple[str, ...]:
     if not counts:
         raise DataError(
             f"the {len(documents):,} training documents have no labelled entity",
-            hint="label them with mproto annotate, or pass --gazetteer",
+            hint="label them with `mproto annotate`, or pass a gazetteer",
         )
     if OUTSIDE in counts:
         raise DataError(
-            f"a type of the training documents is called {OUTSIDE}, like the words that are no entity",
-            hint="call it something else",
+            f"a type of the training documents is called {OUTSIDE}, the tag of words outside of entities",
+            hint="rename the type",
         )
     return tuple(sorted(counts, key=lambda label: (-counts[label], label)))

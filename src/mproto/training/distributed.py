@@ -1,11 +1,11 @@
-"""Several processes that train one model, each on a part of every batch.
+"""Train one model in several processes, each on a part of every batch.
 
     torchrun --nproc-per-node 2 -m mproto train …          (or: accelerate launch -m mproto train …)
 
-Each process takes its part of a batch through the encoder. Which prototype each word is assigned to is decided on the
-similarities of all words of all processes, and the sums that move prototypes are added up, so that two processes with
-batches of 16 train the model of one with batches of 32. Accelerate starts the processes' connection (gloo on CPUs, NCCL on
-GPUs) and adds up the gradients.
+Each process runs its part of a batch through the encoder. Words are assigned to prototypes on the similarities of all
+processes together, and the sums that update the prototypes are all-reduced. Two processes with batches of 16 therefore
+train the same model as one process with batches of 32. Accelerate connects the processes (gloo on CPUs, NCCL on GPUs) and
+averages the gradients.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from mproto.errors import MissingExtraError, MprotoError
-from mproto.models.process_group import ALONE, Group
+from mproto.models.process_group import SINGLE, ProcessGroup
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from mproto.models.base import Model
 
 
-PATIENCE = timedelta(hours=12)
-"""How long processes wait for one that evaluates or writes."""
+TIMEOUT = timedelta(hours=12)
+"""Time that processes wait for one that evaluates or writes."""
 
 
-def find_group(device: torch.device) -> Group:
-    """The group that this process was started in: `torchrun` and `accelerate launch` say so in its environment.
+def find_group(device: torch.device) -> ProcessGroup:
+    """Return the process group that `torchrun` or `accelerate launch` started this process in.
 
     Raises:
-        MissingExtraError: there are several processes, and no Accelerate.
+        MissingExtraError: there are several processes, but Accelerate is not installed.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        return ALONE
+        return SINGLE
     try:
         from accelerate import Accelerator, DistributedDataParallelKwargs, InitProcessGroupKwargs
     except ImportError:
         raise MissingExtraError("training in several processes", "distributed") from None
     handlers = [
         DistributedDataParallelKwargs(broadcast_buffers=False),  # prototypes: they are the same everywhere
-        InitProcessGroupKwargs(timeout=PATIENCE),
+        InitProcessGroupKwargs(timeout=TIMEOUT),
     ]
-    return Processes(Accelerator(cpu=device.type == "cpu", kwargs_handlers=handlers))
+    return AccelerateGroup(Accelerator(cpu=device.type == "cpu", kwargs_handlers=handlers))
 
 
-class Processes(Group):
-    """Processes that Accelerate has connected."""
+class AccelerateGroup(ProcessGroup):
+    """Several processes, connected by Accelerate."""
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
@@ -59,9 +59,9 @@ class Processes(Group):
 
     def gather(self, rows: Tensor) -> tuple[Tensor, slice]:
         counts = self._all(torch.tensor([len(rows)])).tolist()
-        filled = rows.new_zeros(max(counts), *rows.shape[1:])
-        filled[: len(rows)] = rows.detach()
-        parts = self._all(filled).reshape(self.size, *filled.shape)
+        padded = rows.new_zeros(max(counts), *rows.shape[1:])
+        padded[: len(rows)] = rows.detach()
+        parts = self._all(padded).reshape(self.size, *padded.shape)
         own = slice(sum(counts[: self.rank]), sum(counts[: self.rank + 1]))
         return torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)]), own
 
@@ -77,19 +77,19 @@ class Processes(Group):
         self.accelerator.wait_for_everyone()
 
 
-def share_gradients(model: Model, group: Group) -> nn.Module:
-    """The model, or a wrapper whose backward pass averages gradients over the group."""
-    if not isinstance(group, Processes):
+def share_gradients(model: Model, group: ProcessGroup) -> nn.Module:
+    """Return the model, or a wrapper whose backward pass averages gradients over the group."""
+    if not isinstance(group, AccelerateGroup):
         return model
     wrapped: nn.Module = group.accelerator.prepare_model(model)
     return wrapped
 
 
-def check_same(model: Model, group: Group) -> None:
-    """Make sure that the model is the same everywhere.
+def check_same(model: Model, group: ProcessGroup) -> None:
+    """Check that the model is the same in all processes.
 
     Raises:
-        MprotoError: its state is not; which cannot be, unless something is wrong here or with a machine.
+        MprotoError: it is not, because of a bug or a faulty machine.
     """
     for name, value in model.state_dict().items():
         everywhere, _ = group.gather(value.reshape(1, -1).to(torch.float64))

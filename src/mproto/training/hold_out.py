@@ -1,4 +1,7 @@
-"""The first part of a run, with some words kept aside; at its end it is estimated how much is unlabelled (`shares.py`)."""
+"""The hold-out phase: the first part of a run, in which some words are held out to estimate how much is unlabelled.
+
+`denoising/estimate.py` has the mathematics.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from mproto.denoising.estimate import UNKNOWN_SHARE, log_odds, shares_of, type_shares
+from mproto.denoising.estimate import DEFAULT_SHARE, UnlabelledEstimate, log_odds, type_shares
 from mproto.method.prototypes import OTHER
-from mproto.models.base import inference
+from mproto.models.base import UsesEstimate, inference
 from mproto.training.schedule import steps_within
 
 if TYPE_CHECKING:
@@ -21,74 +24,84 @@ if TYPE_CHECKING:
     from mproto.training.data import Data
 
 ONE_OF = 4
-"""Of so many words, one is kept aside."""
-LOOKED_AT, MORE_LOOKED_AT = 2000, 1000
-"""Windows that the estimate is made from, and further ones with a label of a word that was kept aside."""
+"""One distinct word in this many is held out."""
+SAMPLE, EXTRA_SAMPLE = 2000, 1000
+"""Windows that the estimate uses, and additional ones that have a label on a held-out word."""
 
 
-class Rehearsal:
-    """What is learnt from at first, and what it is good for.
+class HoldOut:
+    """The training data of the hold-out phase, and the estimate at its end.
 
     Args:
-        full: what is learnt from in the end.
-        model: that learns.
+        full: the training data after the hold-out phase.
+        model: to train.
         settings: of the loop.
+
+    Attributes:
+        held_out: (V,) bool, the words that are held out, by id.
+        data: the training data without these words.
     """
 
     def __init__(self, full: Data, model: Model, settings: Training) -> None:
         self.full = full
-        self.aside = choose_words(full.words, settings.seed)
-        self.data = full.without(self.aside)
-        self._share = 0.0 if all(full.certain) else model.rehearsal_share
+        self.held_out = choose_words(full.words, settings.seed)
+        self.data = full.without(self.held_out)
+        share = model.hold_out_share if isinstance(model, UsesEstimate) else 0.0
+        self._share = 0.0 if all(full.certain) else share
         self._settings = settings
 
     def steps(self, steps: int) -> int:
-        """How many of all steps it lasts; none, where people labelled everything."""
+        """Return the length of the phase, given the total number of steps; 0 if humans labelled all documents."""
         return steps_within(self._share, steps)
 
     def finish(self, model: Model) -> dict[str, float]:
-        """Estimate what is unlabelled, tell the model, and say it; with too few labels to go by, it is told a guess."""
-        counts, by_people = self._count(model, certain=False), self._count(model, certain=True)
+        """Estimate what is unlabelled, and pass the estimate to the model.
+
+        With too few labels for an estimate, the model gets the default share.
+
+        Returns:
+            The estimate, for the history; empty if there is none.
+        """
+        assert isinstance(model, UsesEstimate)
+        counts, human = self._count(model, certain=False), self._count(model, certain=True)
         if not self._share:
-            model.learn_unlabelled(shares_of(dict.fromkeys(model.labels, 0.0), 0.0, by_people))
+            model.learn_unlabelled(UnlabelledEstimate.of(dict.fromkeys(model.labels, 0.0), 0.0, human))
             return {}
-        looked, size = self._look(model)
-        found = type_shares(log_odds(looked.answers, looked.words), looked.classes, size, model.price, counts)
+        mentions, size = self._predict(model)
+        found = type_shares(log_odds(mentions.log_probabilities, mentions.ids), mentions.classes, size, counts)
         if found is None:
-            known = counts[1:] if any(counts[1:]) else by_people[1:]
-            guess = {
-                label: UNKNOWN_SHARE * count / sum(known) for label, count in zip(model.labels, known, strict=True)
-            }
-            model.learn_unlabelled(shares_of(guess, UNKNOWN_SHARE, counts, by_people))
+            known = counts[1:] if any(counts[1:]) else human[1:]
+            types = {label: DEFAULT_SHARE * n / sum(known) for label, n in zip(model.labels, known, strict=True)}
+            model.learn_unlabelled(UnlabelledEstimate.of(types, DEFAULT_SHARE, counts, human))
             return {}
-        mine = torch.tensor([found[1], *found[0].tolist()], dtype=torch.float64) * (model.group.rank == 0)
-        doubtful, *by_type = model.group.sum(mine).tolist()  # the first one's: devices may round differently
+        shares = torch.tensor([found[1], *found[0].tolist()], dtype=torch.float64)
+        left_out, *by_type = model.group.broadcast(shares).tolist()
         types = dict(zip(model.labels, by_type, strict=True))
-        shares = shares_of(types, doubtful, counts, by_people)
-        model.learn_unlabelled(shares)
-        told = {"share": shares.entities, "doubtful": shares.doubtful, "coverage": shares.coverage}
-        return told | {f"share.{label}": share for label, share in types.items()}
+        estimate = UnlabelledEstimate.of(types, left_out, counts, human)
+        model.learn_unlabelled(estimate)
+        logs = {"unlabelled": estimate.share, "left_out": estimate.left_out, "coverage": estimate.coverage}
+        return logs | {f"unlabelled.{label}": share for label, share in types.items()}
 
     def _count(self, model: Model, *, certain: bool) -> list[int]:
-        """The words of each class, O first, as people labelled them (`certain`), or the dictionary."""
+        """Return the number of words of each class, O first, with human labels (`certain`) or distant ones."""
         counts = [0] * (len(model.labels) + 1)
         class_of = model.class_of_tag
-        for tags, by_people in zip(self.full.tags, self.full.certain, strict=True):
-            for tag in tags if by_people == certain else ():
+        for tags, human in zip(self.full.tags, self.full.certain, strict=True):
+            for tag in tags if human == certain else ():
                 counts[class_of[tag]] += 1
         return counts
 
-    def _look(self, model: Model) -> tuple[_Looked, float]:
-        """What the model makes of words that were kept aside; and how many should have no label, as many others have."""
+    def _predict(self, model: Model) -> tuple[_Mentions, float]:
+        """Return predictions for mentions of held-out words, and the expected number of them without a label."""
         generator = torch.Generator().manual_seed(self._settings.seed)
         order = torch.randperm(len(self.full.windows), generator=generator).tolist()
         order = [i for i in order if not self.full.certain[self.full.windows[i].document]]
-        others = [i for i in order[LOOKED_AT:] if self._has_label_aside(i)][:MORE_LOOKED_AT]
+        others = [i for i in order[SAMPLE:] if self._has_held_out_label(i)][:EXTRA_SAMPLE]
         class_of = torch.tensor(model.class_of_tag)
-        parts: list[_Looked] = []
+        parts: list[_Mentions] = []
         without_label = 0
         with inference(model):
-            for chosen, only_labelled in ((order[:LOOKED_AT], False), (others, True)):
+            for chosen, only_labelled in ((order[:SAMPLE], False), (others, True)):
                 for indices in self.full.in_order(chosen, self._settings):
                     batch = self.full.batch(indices)
                     assert batch.labels is not None
@@ -96,47 +109,47 @@ class Rehearsal:
                     by_tag = model.decide(batch.to(model.device)).answers[0].exp().cpu()
                     by_class = by_tag.new_zeros(len(by_tag), len(model.labels) + 1).index_add_(1, class_of, by_tag)
                     classes = class_of[batch.labels]
-                    wanted = self.aside[batch.words] & (classes != OTHER if only_labelled else True)
-                    parts.append(_Looked(by_class.log(), classes, batch.words).only(wanted))
+                    wanted = self.held_out[batch.words] & (classes != OTHER if only_labelled else True)
+                    parts.append(_Mentions(by_class.log(), classes, batch.words).only(wanted))
                     without_label += 0 if only_labelled else int((classes == OTHER).sum())
-        return _Looked(*(torch.cat(values) for values in zip(*parts, strict=True))), without_label / ONE_OF
+        return _Mentions(*(torch.cat(values) for values in zip(*parts, strict=True))), without_label / ONE_OF
 
-    def _has_label_aside(self, index: int) -> bool:
+    def _has_held_out_label(self, index: int) -> bool:
         window = self.full.windows[index]
         words = self.full.words[window.document][window.start : window.start + len(window.firsts)]
         labelled = [word for tag, word in zip(self.full.own_tags(index), words, strict=True) if tag]
-        return bool(self.aside[labelled].any())
+        return bool(self.held_out[labelled].any())
 
 
 def choose_words(words: Sequence[Sequence[int]], seed: int) -> Tensor:
-    """One word of four, (V,) bool, among frequent and among rare ones alike.
+    """Choose one word in four, (V,) bool, among frequent and rare ones alike.
 
     Args:
-        words: the number of every word, by document and place.
-        seed: of the choice.
+        words: the id of every word, by document and position.
+        seed: random seed.
     """
     counts = torch.bincount(torch.tensor([number for own in words for number in own], dtype=torch.long))
     order = counts.argsort(descending=True, stable=True)
     generator = torch.Generator().manual_seed(seed)
     first = torch.arange(0, len(order), ONE_OF)
     chosen = first + torch.randint(ONE_OF, (len(first),), generator=generator)
-    aside = torch.zeros(len(order), dtype=torch.bool)
-    aside[order[chosen[chosen < len(order)]]] = True
-    return aside
+    held_out = torch.zeros(len(order), dtype=torch.bool)
+    held_out[order[chosen[chosen < len(order)]]] = True
+    return held_out
 
 
-class _Looked(NamedTuple):
-    """N words that were kept aside.
+class _Mentions(NamedTuple):
+    """N mentions of held-out words.
 
     Attributes:
-        answers: (N, K) log-probabilities of the classes.
-        classes: (N,) long, those that they are labelled with.
-        words: (N,) long, a number for each word.
+        log_probabilities: (N, K) of the classes.
+        classes: (N,) long, their labels.
+        ids: (N,) long, the ids of the words.
     """
 
-    answers: Tensor
+    log_probabilities: Tensor
     classes: Tensor
-    words: Tensor
+    ids: Tensor
 
-    def only(self, rows: Tensor) -> _Looked:
-        return _Looked(*(values[rows] for values in self))
+    def only(self, rows: Tensor) -> _Mentions:
+        return _Mentions(*(values[rows] for values in self))

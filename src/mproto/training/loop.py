@@ -1,4 +1,4 @@
-"""The training loop, one for all models. It yields what happens; showing and saving it is for others."""
+"""The training loop, one for all models. It yields the progress; callers show and save it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from mproto.errors import MprotoError
+from mproto.models.base import Preview
 from mproto.models.batch import only_words
 from mproto.training.distributed import share_gradients
 from mproto.training.schedule import Schedule
@@ -27,28 +28,32 @@ if TYPE_CHECKING:
     from mproto.models.base import Model, Step
     from mproto.models.batch import Batch
     from mproto.training.data import Data
-    from mproto.training.hold_out import Rehearsal
+    from mproto.training.hold_out import HoldOut
     from mproto.training.selection import Selection
 
-LOOKS = 4
-"""Evaluations at least, where `evaluate_every` says nothing."""
+MIN_EVALUATIONS = 4
+"""Minimum number of evaluations with `evaluate_every = 0`."""
+WEIGHT_DECAY = 1e-4
+MAX_GRADIENT_NORM = 1.0
+"""As in the paper."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The state after a step.
+    """The progress after a step.
 
     Attributes:
-        step, steps: how many are done, and how many there will be.
+        step: number of steps done.
+        steps: total number of steps.
         epoch: passes over the data so far.
         loss: of this step.
         learning_rate: of this step.
-        words: that this step looked at.
-        seconds: that this step took.
-        memory: the most that this process has used so far, in megabytes; 0 where that cannot be told.
-        logs: what else the model says about the step.
-        score: of the selection, where this step ended with an evaluation.
-        best: whether the model is now the one to keep.
+        words: number of words in this step.
+        seconds: duration of this step.
+        memory: peak memory of this process in megabytes; 0 if unknown.
+        logs: further values that the model reports.
+        score: of the evaluation, if there was one after this step.
+        best: whether the current weights are the ones to keep.
     """
 
     step: int
@@ -65,11 +70,11 @@ class Progress:
 
 
 class LossError(MprotoError):
-    """The loss is no number any more."""
+    """The loss is not a finite number."""
 
 
 class State(NamedTuple):
-    """All that it takes to go on from a step: tensors, and values that JSON can hold."""
+    """Everything needed to resume after a step: tensors, and values that JSON can represent."""
 
     tensors: dict[str, Tensor]
     values: dict[str, Any]
@@ -79,12 +84,12 @@ class Loop:
     """One training run, step by step.
 
     Args:
-        model: changed in place.
-        data: what it learns from.
+        model: trained in place.
+        data: training data.
         settings: of the loop.
-        selection: which weights the model has at the end.
-        rehearsal: how the run begins, for models that want to be told how much is unlabelled.
-        measure: further numbers to log at every evaluation.
+        selection: chooses the weights that the model has at the end.
+        hold_out: the hold-out phase, for models that use its estimate.
+        measure: further values to log at every evaluation.
     """
 
     def __init__(
@@ -93,7 +98,7 @@ class Loop:
         data: Data,
         settings: Training,
         selection: Selection,
-        rehearsal: Rehearsal | None = None,
+        hold_out: HoldOut | None = None,
         measure: Callable[[], dict[str, float]] = dict,
     ) -> None:
         self.model, self.data, self.settings, self.selection = model, data, settings, selection
@@ -109,42 +114,41 @@ class Loop:
         steps = max(math.ceil(settings.epochs * self.per_epoch), settings.min_steps, 1)
         self._schedule = Schedule(model.stages, steps, settings.warmup)
         self.steps = self._schedule.steps
-        self._rehearsal, self._measure = rehearsal, measure
-        self._rehearsal_steps = rehearsal.steps(steps) if rehearsal else 0
+        self._hold_out, self._measure = hold_out, measure
+        self._hold_out_steps = hold_out.steps(steps) if hold_out else 0
         self.step = 0
         self._generator = torch.Generator().manual_seed(settings.seed)
         self._epoch = _Epoch(self._generator.get_state(), [], 0)
 
     def start(self) -> None:
-        """What comes before the first step; not for a run that goes on from a state."""
+        """Prepare the model before the first step. Not for a run that resumes from a state."""
         self.model.eval()
-        self.model.learn_order(self.data.tags)
-        self.model.learn_words(self.data.spellings, self.data.labelled_shares())
         batches = (batch.to(self.model.device) for batch in self._labelled.sample(self.settings, self._generator))
-        self.model.start(batches, self._generator)
+        data = self.data
+        self.model.prepare(Preview(data.tags, data.spellings, data.labelled_shares(), batches, self._generator))
 
     def _new_optimiser(self) -> torch.optim.AdamW:
         return torch.optim.AdamW(
             self.parameters.values(),
             lr=self.settings.learning_rate,
-            weight_decay=self.settings.weight_decay,
+            weight_decay=WEIGHT_DECAY,
             fused=True,  # unfused, the optimiser takes a third of a step of a small encoder on a CPU
         )
 
     def run(self) -> Iterator[Progress]:
-        """Train to the end. Then the model has the weights that the selection chose.
+        """Train to the end. Afterwards the model has the weights that the selection chose.
 
         Raises:
-            LossError: the loss is not a number; the weights are those before the step.
+            LossError: the loss is not a finite number; the weights are those before the step.
         """
         self.model.train()
         counted = self._schedule.counting(self.steps)[1]
-        every = self.settings.evaluate_every or min(self.per_epoch, math.ceil(counted / LOOKS))
+        every = self.settings.evaluate_every or min(self.per_epoch, math.ceil(counted / MIN_EVALUATIONS))
         while self.step < self.steps:
             begin = time.perf_counter()
             estimates = {}
-            if self._rehearsal and self.step == self._rehearsal_steps:
-                estimates = self._rehearsal.finish(self.model)
+            if self._hold_out and self.step == self._hold_out_steps:
+                estimates = self._hold_out.finish(self.model)
             self._enter_stage()
             batch = self._own_part(self._next()).to(self.model.device)
             rate = self.settings.learning_rate * self._schedule.rate(self.step)
@@ -164,7 +168,7 @@ class Loop:
         self.model.eval()
 
     def _own_part(self, indices: list[int]) -> Batch:
-        """This process's part of a batch; where there is none, a window without words, so that all take the same steps."""
+        """Return this process's part of a batch; without one, a window without words, so that all take the same steps."""
         rank, size, count = self.group.rank, self.group.size, len(indices)
         own = indices[count * rank // size : count * (rank + 1) // size]
         if own:
@@ -173,32 +177,32 @@ class Loop:
         return only_words(other, torch.zeros(len(other.rows), dtype=torch.bool))
 
     def _move(self, batch: Batch, rate: float) -> tuple[float, dict[str, float], int]:
-        """One step: the weights move, then the prototypes."""
+        """Do one step: update the weights, then the other state of the model."""
         outcome: Step = self._shared(batch, self.step / self.steps)
         parts = torch.tensor([outcome.loss.item(), *outcome.logs.values(), 1.0], dtype=torch.float64) * outcome.weight
         *sums, weight, words = self.group.sum(torch.cat([parts, torch.tensor([len(batch.rows)])])).tolist()
         loss, *logs = (value / max(weight, 1) for value in sums)
         if not math.isfinite(loss):
             raise LossError(f"the loss is {loss} at step {self.step + 1}")
-        # Gradients are averaged over processes, not over words.
+        # Gradients are averaged over processes, but the loss is a mean over words.
         share = outcome.weight * self.group.size / max(weight, 1)
         (share * outcome.loss).backward()
-        torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.settings.max_gradient_norm)
+        torch.nn.utils.clip_grad_norm_(self.parameters.values(), MAX_GRADIENT_NORM)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.step()
-        self.optimiser.zero_grad()  # now, so that the next forward pass has the memory
+        self.optimiser.zero_grad()  # frees memory before the next forward pass
         with torch.no_grad():
             outcome.finish()
         return loss, dict(zip(outcome.logs, logs, strict=True)), int(words)
 
     @property
     def _labelled(self) -> Data:
-        """What is learnt from at this step."""
-        return self._rehearsal.data if self._rehearsal and self.step < self._rehearsal_steps else self.data
+        """The training data of this step."""
+        return self._hold_out.data if self._hold_out and self.step < self._hold_out_steps else self.data
 
     def _enter_stage(self) -> None:
-        """Let the model know which stage it is in; what a stage begins with comes before its first step."""
+        """Set the stage of the model, and start it before its first step."""
         self.model.stage = self._schedule.stage_of(self.step)
         if self._schedule.begins(self.step):
             self.model.eval()
@@ -208,7 +212,7 @@ class Loop:
             self.optimiser = self._new_optimiser()
 
     def _next(self) -> list[int]:
-        """The windows of the next batch; a new epoch is drawn when one ends."""
+        """Return the windows of the next batch; draw a new epoch after the last one."""
         if self._epoch.position == len(self._epoch.batches):
             self._draw()
         self._epoch.position += 1
@@ -219,7 +223,7 @@ class Loop:
         self._epoch = _Epoch(start, self.data.batches(self._planning, self._generator), 0)
 
     def state(self) -> State:
-        """All that it takes to go on from here to the same end, bit for bit."""
+        """Return everything needed to resume from here to the same result, bit for bit."""
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         for name, parameter in self.parameters.items():
             for key, value in self.optimiser.state.get(parameter, {}).items():
@@ -233,7 +237,7 @@ class Loop:
         return State(tensors, values)
 
     def restore(self, state: State) -> None:
-        """Go on from a state of a run with the same model, data and settings."""
+        """Resume from a state of a run with the same model, data and settings."""
         groups = _by_prefix(state.tensors)
         self.model.load_state_dict(groups["model"])
         self.model.restore_working_state(groups.get("working", {}))
@@ -259,7 +263,7 @@ class Loop:
 
 @dataclass
 class _Epoch:
-    """Where the loop is: the generator before it drew this epoch's batches, those, and how many are done."""
+    """The current epoch: the generator state before its batches were drawn, the batches, and how many are done."""
 
     start: Tensor
     batches: list[list[int]]

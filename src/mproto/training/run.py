@@ -12,6 +12,7 @@ import torch
 
 from mproto.config import Config
 from mproto.errors import InputError, MprotoError, Notes
+from mproto.models.base import UsesEstimate
 from mproto.models.devices import find_device
 from mproto.models.encoder import Encoder
 from mproto.models.precision import has_bfloat16, trains_in_bfloat16
@@ -24,8 +25,7 @@ from mproto.training.distributed import check_same, find_group
 from mproto.training.example_mentions import remember
 from mproto.training.failures import explained, how_to_go_on
 from mproto.training.folder import RunFolder
-from mproto.training.held_out import HeldOut
-from mproto.training.hold_out import Rehearsal
+from mproto.training.hold_out import HoldOut
 from mproto.training.interrupt import Interrupt, Interrupted
 from mproto.training.loop import Loop
 from mproto.training.selection import Average, Best
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mproto.config.settings import Training
-    from mproto.models.process_group import Group
+    from mproto.models.process_group import ProcessGroup
     from mproto.text.document import Document
     from mproto.training.loop import Progress, State
     from mproto.training.selection import Selection
@@ -104,20 +104,22 @@ def train(
         if folder.is_finished:
             return Recognizer.from_pretrained(output)
     torch.manual_seed(config.training.seed)
-    encoder = Encoder.load(config.encoder, shapes=config.shapes, attention_dropout=config.attention_dropout)
+    encoder = Encoder.load(config.encoder, shapes=config.word_shapes, attention_dropout=config.attention_dropout)
     model = get_method(config.method).build(encoder, labels, config).to(device)
     model.group = group
     model.encoder.mixed = mixed
     if group.rank:
         torch.manual_seed(config.training.seed + group.rank)  # of dropout
     recognizer = Recognizer(model, config)
-    selection, learnt = _selection(recognizer, documents, labelled, gold, config.training)
-    sizes = {"training documents": len(learnt), "documents labelled by people": len(labelled)}
+    selection = _selection(recognizer, gold, config.training)
+    sizes = {"training documents": len(documents), "documents labelled by people": len(labelled)}
     recognizer.card = {**{name: size for name, size in sizes.items() if size}, **(card or {})}
-    data = Data.of(learnt, model, labelled * _times(len(learnt), len(labelled)))
-    model.reach = max(model.reach, data.usual_length(MOST_WINDOWS))
-    rehearsal = Rehearsal(data, model, config.training) if model.rehearsal_share else None
-    loop = Loop(model, data, config.training, selection, rehearsal, _measuring(recognizer, measures or {}))
+    data = Data.of(documents, model, labelled * _times(len(documents), len(labelled)))
+    model.max_length = max(model.max_length, data.usual_length(MOST_WINDOWS))
+    hold_out = (
+        HoldOut(data, model, config.training) if isinstance(model, UsesEstimate) and model.hold_out_share else None
+    )
+    loop = Loop(model, data, config.training, selection, hold_out, _measuring(recognizer, measures or {}))
     with Interrupt(speaks=group.rank == 0) if folder else nullcontext() as interrupt, explained(loop, folder):
         if state:
             loop.restore(state)
@@ -127,7 +129,7 @@ def train(
             loop.start()
         _run(loop, recognizer, folder, interrupt, on_progress if group.rank == 0 else id)
         model.encoder.mixed = has_bfloat16(device)  # as it will be wherever it is loaded
-        recognizer.mentions = remember(recognizer, [*learnt, *labelled], config.training.seed)
+        recognizer.mentions = remember(recognizer, [*documents, *labelled], config.training.seed)
         if gold:
             calibrate(model, gold, config.training)
             found = score(zip(gold, recognizer.predict([document.bare() for document in gold]), strict=True))
@@ -146,7 +148,7 @@ def _times(documents: int, labelled: int) -> int:
     return max(1, min(MOST_TIMES, round(LEAST_LABELLED * documents / max(labelled, 1))))
 
 
-def _look(folder: RunFolder, group: Group, *, force: bool, resume: bool) -> State | None:
+def _look(folder: RunFolder, group: ProcessGroup, *, force: bool, resume: bool) -> State | None:
     """What there is to go on from, the same for all processes."""
     state = None
     if resume:
@@ -190,7 +192,7 @@ def _run(
 
 def _inputs(
     config: Config,
-    group: Group,
+    group: ProcessGroup,
     documents: Sequence[Document],
     labelled: Sequence[Document],
     dev: Sequence[Document] | None,
@@ -237,40 +239,23 @@ def _check_dev(dev: Sequence[Document], labels: Sequence[str], settings: Trainin
         )
     if not any(document.spans for document in dev):
         notes.count("development documents, and no entity in them: every checkpoint scores 0", len(dev))
-    if settings.selection not in ("auto", "gold"):
+    if settings.selection == "last":
         notes.count(f"development documents were not used: training.selection is {settings.selection}", len(dev))
 
 
-def _selection(
-    recognizer: Recognizer,
-    documents: list[Document],
-    labelled: list[Document],
-    dev: Sequence[Document] | None,
-    settings: Training,
-) -> tuple[Selection, list[Document]]:
-    """How the weights are chosen, and the documents that are left to learn from."""
+def _selection(recognizer: Recognizer, dev: Sequence[Document] | None, settings: Training) -> Selection:
+    """Return how the weights are chosen."""
     name = settings.selection
     if name == "auto":
-        name = "last" if dev is None else "gold"
+        name = "last" if dev is None else "dev"
     if name == "last":
-        return Average(settings.average), documents
-    if name != "gold":
-        held_out = HeldOut.of(documents, settings.seed, hide=name == "held-out", labelled=labelled)
-        measure = held_out.score if name == "held-out" else held_out.agreement
-        if not any(d.spans for d in held_out.aside) or not any(d.spans for d in held_out.training):
-            raise InputError(
-                f"there are too few documents with distant labels to hold some out ({len(documents)})",
-                hint="choose training.selection=last, or gold with development data",
-            )
-        return Best(_by_one(recognizer, measure)), held_out.training
+        return Average(settings.average)
     if dev is None:
         raise InputError(
-            "training.selection is gold, and there are no development data", hint="pass them, or choose last"
+            "training.selection is dev, but there are no development data", hint="pass them, or choose last"
         )
     bare = [document.bare() for document in dev]
-    return Best(
-        _by_one(recognizer, lambda model: score(zip(dev, model.predict(bare), strict=True)).overall.f1)
-    ), documents
+    return Best(_by_one(recognizer, lambda model: score(zip(dev, model.predict(bare), strict=True)).overall.f1))
 
 
 def _by_one(recognizer: Recognizer, measure: Callable[[Recognizer], float]) -> Callable[[], float]:
@@ -279,7 +264,7 @@ def _by_one(recognizer: Recognizer, measure: Callable[[Recognizer], float]) -> C
 
     def measured() -> float:
         value = measure(recognizer) if group.rank == 0 else 0.0
-        return float(group.sum(torch.tensor(value, dtype=torch.float64)))
+        return float(group.broadcast(torch.tensor(value, dtype=torch.float64)))
 
     return measured
 

@@ -1,4 +1,4 @@
-"""When what happens in a run: its stages, each with a learning rate that rises and falls, and the steps of each."""
+"""The schedule of a run: its stages, the steps of each, and the learning rate."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 class Schedule:
     """The steps of a run, counted from 0.
 
-    Attributes:
-        steps: how many there are.
-
     Args:
         stages: of the model.
-        steps: how many there would be in stages that add up to 1.
-        warmup: how long the learning rate of a stage rises: a number of steps, or below 1 a share of the stage's steps.
+        steps: total number of steps of stages whose shares sum to 1.
+        warmup: length of the warm-up of each stage: a number of steps, or a fraction of its steps if below 1.
+
+    Attributes:
+        steps: actual number of steps.
     """
 
     def __init__(self, stages: Sequence[Stage], steps: int, warmup: float) -> None:
@@ -31,36 +31,36 @@ class Schedule:
         self.steps = self._starts[-1]
 
     def stage_of(self, step: int) -> int:
-        """The number of the stage that a step belongs to."""
+        """Return the number of the stage of a step."""
         return next(number for number in range(len(self._stages)) if step < self._starts[number + 1])
 
     def begins(self, step: int) -> bool:
-        """Whether a stage other than the first begins with a step."""
+        """Return whether a stage other than the first starts with this step."""
         return step in self._starts[1:-1]
 
     def counts(self, done: int) -> bool:
-        """Whether the weights after so many steps may be kept."""
+        """Return whether the weights after this number of steps may be kept."""
         return self._stages[self.stage_of(done - 1)].counts
 
     def counting(self, done: int) -> tuple[int, int]:
-        """Of the steps that count, how many are done, and how many there are; the first is 0 before them."""
+        """Return how many of the steps that count are done, and their total number."""
         parts = [part for stage, part in zip(self._stages, pairwise(self._starts), strict=True) if stage.counts]
         return sum(min(max(done - start, 0), end - start) for start, end in parts), sum(e - s for s, e in parts)
 
     def rate(self, step: int) -> float:
-        """The share of the learning rate at a step."""
+        """Return the factor of the learning rate at a step."""
         stage = self.stage_of(step)
         start, length = self._starts[stage], self._starts[stage + 1] - self._starts[stage]
         return rate_at(step - start, self._warmup if self._warmup >= 1 else self._warmup * length, length)
 
 
 def steps_within(share: float, steps: int) -> int:
-    """How many of all steps begin before a share of training is over."""
+    """Return the number of steps that start before a share of the training is over."""
     return sum(step / steps < share for step in range(steps))
 
 
 def rate_at(step: int, warmup: float, steps: int) -> float:
-    """The share of the learning rate at a step, counted from 0: rising to 1, then falling to 0, both linearly."""
+    """Return the factor of the learning rate: it rises linearly to 1, then falls linearly to 0. Steps count from 0."""
     if step < warmup:
         return (step + 1) / (warmup + 1)
     return max(0.0, (steps - step) / max(steps - warmup, 1.0))

@@ -1,10 +1,7 @@
-"""Which weights a run ends with. Whoever trains from a dictionary has no labelled data to pick a checkpoint with.
+"""Choose the weights that a run ends with.
 
-- `last`: the mean of the weights over the last part of training.
-- `gold`: the checkpoint with the best strict F1 on human labels, as in the paper. For comparison with it.
-- `noisy`: the checkpoint with the best F1 on the dictionary's labels of documents that training does not see.
-- `held-out`: the checkpoint that best finds, in documents that training does not see, mentions of terms that were hidden
-  from it, without losing its agreement with the terms that were not (`held_out.py`).
+- `last`: the mean of the weights over the last part of the training. Needs no human labels.
+- `dev`: the checkpoint with the best strict F1 on human-labelled development data, as in the paper.
 """
 
 from __future__ import annotations
@@ -23,37 +20,37 @@ if TYPE_CHECKING:
 
 
 class Selection(ABC):
-    """Follows a run and chooses among its weights."""
+    """Follows a run and chooses its final weights."""
 
     def after_step(self, model: Model, step: int, steps: int) -> None:  # noqa: B027 (most need not)
-        """Look at the weights after a step."""
+        """Observe the weights after a step."""
 
     @abstractmethod
     def evaluate(self, model: Model) -> tuple[float | None, bool]:
-        """The score of the weights as they are, if there is one, and whether they are now the ones to keep."""
+        """Return the score of the current weights, if there is one, and whether to keep them for now."""
 
     @abstractmethod
     def finish(self, model: Model) -> None:
-        """Put the chosen weights into the model."""
+        """Load the chosen weights into the model."""
 
     @abstractmethod
     def tensors(self) -> dict[str, Tensor]:
-        """What a checkpoint must remember."""
+        """Return the tensors that a checkpoint needs."""
 
     @abstractmethod
     def values(self) -> dict[str, Any]:
-        """The same, as far as JSON can hold it."""
+        """Return the other values that a checkpoint needs; JSON must be able to represent them."""
 
     @abstractmethod
     def restore(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-        """Go on from what a checkpoint remembered."""
+        """Restore what a checkpoint holds."""
 
 
 class Best(Selection):
-    """The weights with the highest score.
+    """Keeps the weights with the highest score.
 
     Args:
-        score: of the model as it is.
+        score: returns the score of the model.
     """
 
     def __init__(self, score: Callable[[], float]) -> None:
@@ -84,24 +81,24 @@ class Best(Selection):
 
 
 class Average(Selection):
-    """The mean of the weights over the last part of training; the very last ones where that part is empty.
+    """Averages the weights over the last part of the training; keeps the final weights if that part is empty.
 
-    Prototypes are averaged too; only their direction counts, so the mean of unit vectors will do.
+    Prototypes are averaged like weights.
 
     Args:
         share: of the steps that count.
-        looks: about how often the weights are looked at in that time.
+        samples: approximate number of weights in the average.
     """
 
-    def __init__(self, share: float, looks: int = 20) -> None:
-        self._share, self._looks = share, looks
+    def __init__(self, share: float, samples: int = 20) -> None:
+        self._share, self._samples = share, samples
         self._mean: dict[str, Tensor] = {}
         self._seen = 0
 
     @torch.no_grad()
     def after_step(self, model: Model, step: int, steps: int) -> None:
         first = steps - int(self._share * steps)
-        every = max(1, (steps - first) // self._looks)
+        every = max(1, (steps - first) // self._samples)
         if step <= first or (steps - step) % every:
             return
         self._seen += 1
@@ -112,7 +109,7 @@ class Average(Selection):
             self._mean[name] = mean + (value - mean) / self._seen
 
     def evaluate(self, model: Model) -> tuple[float | None, bool]:  # noqa: ARG002
-        """No score; the weights of now are better than none, should training fail."""
+        """Return no score; keep the current weights in case the training fails later."""
         return None, True
 
     def finish(self, model: Model) -> None:

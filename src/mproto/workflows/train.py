@@ -163,7 +163,7 @@ def train_files(
         best.step,
         best.score,
         best.score if config.training.selection in ("auto", "gold") else None,
-        next((progress.logs["share"] for progress in history if "share" in progress.logs), None),
+        next((progress.logs["unlabelled"] for progress in history if "unlabelled" in progress.logs), None),
         sum(last) / len(last) if last else None,
         _write_report(recognizer, output, shown, gazetteer, first.notes) if report else None,
     )

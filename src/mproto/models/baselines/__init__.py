@@ -1,1 +1,1 @@
-"""The methods that mproto is compared with, one file each."""
+"""The methods that mproto is compared with, one file each; `models/registry.py` lists them."""

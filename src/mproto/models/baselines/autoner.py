@@ -1,7 +1,7 @@
-"""AutoNER: neighbouring words are tied or broken, and what lies between two breaks gets a type, or none.
+"""AutoNER: predict whether neighbouring words are tied or broken apart, then the type of each piece between two breaks.
 
 Shang et al., *Learning Named Entity Tagger using Domain-Specific Dictionary* (EMNLP 2018). Phrases of unknown type, from a
-larger dictionary, teach nothing: the places inside them and at their edges are left out.
+larger dictionary, are excluded: the gaps inside them and at their edges are not used for training.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 BREAK, TIE = 0, 1
 
 
-class Lessons(NamedTuple):
-    """What a batch's labels teach.
+class Targets(NamedTuple):
+    """Training targets of a batch.
 
     Attributes:
-        gaps: (G,) long, the word before each gap between two words of a sentence that is tied or broken for certain.
-        ties: (G,) long, whether it is tied.
-        first, last: (S,) long, first and last word of what lies between breaks.
-        allowed: (S, K) bool, the types that it may have; none of them first.
+        gaps: (G,) long, the word before each gap between two words whose target is known.
+        ties: (G,) long, TIE or BREAK.
+        first, last: (S,) long, first and last word of each piece between breaks.
+        allowed: (S, K) bool, its possible types; the first column is no entity.
     """
 
     gaps: Tensor
@@ -51,7 +51,7 @@ class Lessons(NamedTuple):
 
 
 class AutoNERModel(Model):
-    """Two scorers over the features: of gaps between neighbouring words, and of spans' types."""
+    """Two scorers on the word features: one for gaps between neighbouring words, one for the types of pieces."""
 
     by_word = False
 
@@ -59,14 +59,14 @@ class AutoNERModel(Model):
         super().__init__(encoder, labels, "bio")
         self.settings = settings
         self.dropout = nn.Dropout(dropout)
-        self.gaps = SpanScorer(encoder.hidden_size, settings.hidden, 2)
-        self.types = SpanScorer(encoder.hidden_size, settings.hidden, len(self.labels) + 1)
+        self.gaps = SpanScorer(encoder.hidden_size, 2)
+        self.types = SpanScorer(encoder.hidden_size, len(self.labels) + 1)
         self.unknown = len(self.tags)
-        """The tag of a phrase's first word; that of the others is one higher. Training data have them, predictions not."""
+        """The tag of the first word of a phrase; that of its other words is one higher. Only training data have them."""
 
     @classmethod
     def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> Model:
-        return cls(encoder, labels, config.autoner, config.tagger.dropout)
+        return cls(encoder, labels, config.autoner, config.dropout)
 
     @cached_property
     def _phrases(self) -> Matcher | None:
@@ -85,18 +85,18 @@ class AutoNERModel(Model):
         return numbers
 
     def step(self, batch: Batch, progress: float) -> Step:  # noqa: ARG002
-        """The mean loss of gaps and the mean loss of types."""
-        lessons = self.lessons(batch)
+        """Return the mean loss of gaps plus the mean loss of types."""
+        targets = self.targets(batch)
         features = self.dropout(self.encoder(batch))
-        gaps = self.gaps(features, lessons.gaps, lessons.gaps + 1).log_softmax(-1)
-        types = self.types(features, lessons.first, lessons.last)
-        counts = self.group.sum(torch.tensor([len(lessons.gaps), len(lessons.first)])).clamp_min(1).tolist()
-        tying = -gaps.gather(1, lessons.ties.unsqueeze(-1)).sum() / counts[0]
-        typing = typing_loss(types, lessons.allowed) / counts[1]
+        gaps = self.gaps(features, targets.gaps, targets.gaps + 1).log_softmax(-1)
+        types = self.types(features, targets.first, targets.last)
+        counts = self.group.sum(torch.tensor([len(targets.gaps), len(targets.first)])).clamp_min(1).tolist()
+        tying = -gaps.gather(1, targets.ties.unsqueeze(-1)).sum() / counts[0]
+        typing = typing_loss(types, targets.allowed) / counts[1]
         logs = {"tying": tying.item() * self.group.size, "typing": typing.item() * self.group.size}
-        return Step((tying + typing) * self.group.size, 1, logs)  # gradients of all processes are to be added up
+        return Step((tying + typing) * self.group.size, 1, logs)  # gradients must be summed
 
-    def lessons(self, batch: Batch) -> Lessons:
+    def targets(self, batch: Batch) -> Targets:
         assert batch.labels is not None
         labels = batch.labels.tolist()
         class_of = [*self.class_of_tag, -1, -1]
@@ -116,7 +116,7 @@ class AutoNERModel(Model):
         own_class = torch.tensor(classes, dtype=torch.long, device=device).unsqueeze(-1)
         allowed = (own_class < 0) | (own_class == torch.arange(len(self.labels) + 1, device=device))
         gap, tie = torch.tensor([gaps, ties], dtype=torch.long, device=device)
-        return Lessons(gap, tie, first, last, allowed)
+        return Targets(gap, tie, first, last, allowed)
 
     def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:
         features = self.dropout(self.encoder(batch))
@@ -127,7 +127,7 @@ class AutoNERModel(Model):
         return Decisions((gaps, self.types(features, first, last).log_softmax(-1)), (first, last))
 
     def _between_breaks(self, batch: Batch, tied: Tensor) -> tuple[Tensor, Tensor]:
-        """First and last words of the runs of words that the gaps behind `tied` words hold together."""
+        """Return the first and last words of the pieces, given the words that are tied to their successor."""
         ties = set(tied.tolist())
         first, last = [], []
         for _, own in batch.own_words:
@@ -147,10 +147,10 @@ class AutoNERModel(Model):
 
 
 def typing_loss(logits: Tensor, allowed: Tensor) -> Tensor:
-    """The sum over spans of −log p(any allowed type): the cross-entropy with the softmax restricted to those.
+    """Return the sum over pieces of −log p(any allowed type).
 
-    With one allowed type it is the plain cross-entropy, with all of them 0. Its gradient is that of −Σ q log p for q ∝ p on
-    the allowed types, held fixed.
+    With one allowed type this is the cross-entropy; with all types allowed it is 0. Its gradient is that of −Σ q log p for
+    fixed q ∝ p on the allowed types.
 
     Args:
         logits: (S, K).

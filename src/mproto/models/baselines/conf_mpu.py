@@ -1,4 +1,8 @@
-"""Conf-MPU: a model that tells entities from other words first, then one that uses how sure it was of each word."""
+"""Conf-MPU: a first model separates entities from other words; a second one uses its confidence in each word.
+
+Zhou et al., *Distantly Supervised Named Entity Recognition via Confidence-Based Multi-Class Positive and Unlabeled
+Learning* (ACL 2022).
+"""
 
 from __future__ import annotations
 
@@ -17,58 +21,57 @@ if TYPE_CHECKING:
 
     from mproto.models.batch import Batch, Window
 
-LEAST_CONFIDENCE = 1e-6
-"""Words count for 1/λ̂, which must stay a number."""
+ETA = 0.5
+"""η, the confidence from which on a word counts as part of an entity."""
+CONFIDENCE_SHARE = 0.33
+"""Fraction of the steps that trains the first model."""
+MIN_CONFIDENCE = 1e-6
+"""Words are weighted by 1/λ̂, which must stay finite."""
 
 
 class ConfMPUModel(PositiveUnlabelledModel):
-    """Two stages of one run. The first model gives λ̂ for every word of the training data, and is forgotten then.
+    """Two stages of one run. The first model gives λ̂ for every training word and is then reset.
 
-    It has two classes, O and any entity, for which two outputs of the head will do.
+    The first model has two classes, O and entity, for which it uses two outputs of the head.
     """
 
     _confidence: dict[tuple[int, int], Tensor] | None = None
-    """λ̂ of the words of each window, by its document and first word; none before the second stage."""
+    """λ̂ of the words of each window, by document and first word; None before the second stage."""
 
     @property
     def own_stages(self) -> tuple[Stage, ...]:
-        first = self.settings.confidence_share
-        return (Stage(first, counts=False), Stage(1 - first))
+        return (Stage(CONFIDENCE_SHARE, counts=False), Stage(1 - CONFIDENCE_SHARE))
 
     def begin(self, batches: Iterable[Batch]) -> None:
         if self.own_stage == 1:
-            self._confidence = self._look(batches)
-        self.begin_anew()
+            self._confidence = self._predict_confidence(batches)
+        self.reset()
 
     @torch.no_grad()
-    def _look(self, batches: Iterable[Batch]) -> dict[tuple[int, int], Tensor]:
-        """What the first model makes of the training data."""
-        found = {}
+    def _predict_confidence(self, batches: Iterable[Batch]) -> dict[tuple[int, int], Tensor]:
+        confidence = {}
         for batch in batches:
-            sure = self.logits(batch)[:, :2].softmax(-1)[:, 1].cpu()
-            if self.group.rank > 0:
-                sure.zero_()
-            sure = self.group.sum(sure)  # the first one's: devices may round differently
+            probability = self.group.broadcast(self.logits(batch)[:, :2].softmax(-1)[:, 1].cpu())
             for window, own in batch.own_words:
-                found[_key(window)] = sure[own]
-        return found
+                confidence[_key(window)] = probability[own]
+        return confidence
 
     def risk(self, logits: Tensor, batch: Batch) -> Tensor:
         assert batch.labels is not None
-        weight, total = self.settings.weight, self.group.sum
+        weight, all_reduce = self.settings.weight, self.group.sum
         if self.own_stage == 0:
-            found = risks.risks(logits[:, :2], batch.labels.clamp_max(1), total)
-            return risks.mpu(found, self.priors.sum().unsqueeze(0), weight, total)
+            means = risks.risks(logits[:, :2], batch.labels.clamp_max(1), all_reduce)
+            return risks.mpu(means, self.priors.sum().unsqueeze(0), weight, all_reduce)
         assert self._confidence is not None
         confidence = torch.cat([self._confidence[_key(window)][: len(window.firsts)] for window in batch.windows])
         return risks.conf_mpu(
             logits,
             batch.labels,
-            confidence.to(logits.device).clamp_min(LEAST_CONFIDENCE),
+            confidence.to(logits.device).clamp_min(MIN_CONFIDENCE),
             self.priors,
             weight=weight,
-            eta=self.settings.eta,
-            total=total,
+            eta=ETA,
+            all_reduce=all_reduce,
         )
 
     def working_state(self) -> dict[str, Tensor]:

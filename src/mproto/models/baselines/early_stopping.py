@@ -1,4 +1,8 @@
-"""The plain tagger, stopped early: networks learn what is common to many labels before they learn single gaps by heart."""
+"""Early stopping: networks learn patterns shared by many labels before they memorise single missing labels.
+
+Stage I of BOND: Liang et al., *BOND: BERT-Assisted Open-Domain Named Entity Recognition with Distant Supervision* (KDD
+2020).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class EarlyStoppingModel(TaggerModel):
-    """Stage I of BOND (Liang et al. 2020): a share of the usual steps; with development data, the best of them."""
+    """The plain tagger, trained for a fraction of the usual steps; with development data, the best checkpoint of them."""
 
     def __init__(self, encoder: Encoder, labels: Iterable[str], config: Config) -> None:
         super().__init__(encoder, labels, config)

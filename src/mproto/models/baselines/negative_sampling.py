@@ -1,7 +1,7 @@
-"""The tagger, which sees only some of the O words at each step, so that few unlabelled entities are learnt as O.
+"""Negative sampling on words: each step uses a sample of the O words, so that few unlabelled entities are learnt as O.
 
-As the paper has it, after Li et al., *Empirical Analysis of Unlabeled Entity Problem in Named Entity Recognition* (ICLR
-2021), whose own form classifies spans (`span_sampling.py`).
+This is the form that the MProto paper compares with. The original classifies spans (`span_sampling.py`): Li et al.,
+*Empirical Analysis of Unlabeled Entity Problem in Named Entity Recognition* (ICLR 2021).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class NegativeSamplingModel(TaggerModel):
-    """Cross-entropy over the labelled words and a random part of the others."""
+    """The plain tagger with cross-entropy over the labelled words and a random sample of the O words."""
 
     def __init__(self, encoder: Encoder, labels: Iterable[str], config: Config) -> None:
         super().__init__(encoder, labels, config)

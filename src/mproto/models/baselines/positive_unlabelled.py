@@ -1,7 +1,7 @@
-"""Positive-unlabelled learning (`method/risks.py`) with a linear layer over the encoder: MPN and MPU.
+"""Positive-unlabelled learning with a linear layer on the encoder: MPN and MPU.
 
-Both need to know how many of all words are of each type, the priors. `auto` estimates them in a first stage, a plain tagger
-from which some words are kept aside (`training/rehearsal.py`); then everything begins anew.
+Both need the priors: the share of all words that belong to each type. With `auto` a first stage trains a plain tagger with
+held-out words and estimates them (`training/hold_out.py`); then the model is reset.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from mproto.errors import InputError
-from mproto.models.base import Stage, Step
+from mproto.models.base import Stage, Step, UsesEstimate
 from mproto.models.baselines import risks
 from mproto.models.baselines.tagger import TaggerModel
 from mproto.models.encoder import Encoder
@@ -22,16 +22,18 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from mproto.config import Config
-    from mproto.denoising.estimate import Shares
+    from mproto.denoising.estimate import UnlabelledEstimate
     from mproto.models.base import Model
     from mproto.models.batch import Batch
 
-MOST_ENTITIES = 0.9
-"""The most that estimated priors may add up to."""
+MAX_ENTITIES = 0.9
+"""Maximum sum of estimated priors."""
+HOLD_OUT_SHARE = 0.2
+"""Fraction of the steps that estimates the priors."""
 
 
-class PositiveUnlabelledModel(TaggerModel):
-    """What the two have in common: IO tags, priors, and where those come from."""
+class PositiveUnlabelledModel(TaggerModel, UsesEstimate):
+    """Base class: IO tags, and priors that are given or estimated."""
 
     def __init__(self, encoder: Encoder, labels: Iterable[str], config: Config) -> None:
         super().__init__(encoder, labels, config, "io")
@@ -50,37 +52,35 @@ class PositiveUnlabelledModel(TaggerModel):
         return cls(encoder, labels, config)
 
     @property
-    def rehearsal_share(self) -> float:
-        return self.settings.rehearsal_share if self.estimates else 0.0
+    def hold_out_share(self) -> float:
+        return HOLD_OUT_SHARE if self.estimates else 0.0
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        rehearsal = [Stage(self.rehearsal_share, counts=False)] if self.estimates else []
-        return (
-            *rehearsal,
-            *(stage._replace(share=stage.share * (1 - self.rehearsal_share)) for stage in self.own_stages),
-        )
+        hold_out = [Stage(self.hold_out_share, counts=False)] if self.estimates else []
+        rest = (stage._replace(share=stage.share * (1 - self.hold_out_share)) for stage in self.own_stages)
+        return (*hold_out, *rest)
 
     @property
     def own_stages(self) -> tuple[Stage, ...]:
-        """Those that come after the rehearsal."""
+        """The stages after the hold-out phase."""
         return (Stage(1.0),)
 
     @property
     def own_stage(self) -> int:
-        """Which of them it is in; −1 in the rehearsal."""
+        """The number of the current one of `own_stages`; −1 during the hold-out phase."""
         return self.stage - self.estimates
 
-    def learn_unlabelled(self, shares: Shares) -> None:
-        found = torch.tensor([shares.priors[label] for label in self.labels])
-        self.priors.copy_(found * min(1.0, MOST_ENTITIES / float(found.sum())))
+    def learn_unlabelled(self, estimate: UnlabelledEstimate) -> None:
+        priors = torch.tensor([estimate.priors[label] for label in self.labels])
+        self.priors.copy_(priors * min(1.0, MAX_ENTITIES / float(priors.sum())))
 
     def begin(self, batches: Iterable[Batch]) -> None:  # noqa: ARG002
-        self.begin_anew()
+        self.reset()
 
-    def begin_anew(self) -> None:
-        """Forget what was learnt: the encoder as it was pre-trained, and a new layer on it."""
-        fresh = Encoder.load(self._config.encoder, shapes=self._config.shapes)
+    def reset(self) -> None:
+        """Restore the pre-trained encoder and draw a new layer on it."""
+        fresh = Encoder.load(self._config.encoder, shapes=self._config.word_shapes)
         self.encoder.load_state_dict(fresh.state_dict())
         with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
             torch.manual_seed(self._config.training.seed)  # the same in all processes
@@ -91,29 +91,29 @@ class PositiveUnlabelledModel(TaggerModel):
             return super().step(batch, progress)
         assert batch.labels is not None
         part = self.risk(self.logits(batch), batch)
-        return Step(part * self.group.size, 1)  # means over all processes' words: gradients are to be added up
+        return Step(part * self.group.size, 1)  # means over the words of all processes: gradients must be summed
 
     def risk(self, logits: Tensor, batch: Batch) -> Tensor:
-        """The loss, of which each process has a part."""
+        """Return this process's part of the loss."""
         raise NotImplementedError
 
 
 class MPNModel(PositiveUnlabelledModel):
-    """Unlabelled words are taken for O, and labelled ones weighted by their priors."""
+    """Treats unlabelled words as O, and weights labelled words by their priors."""
 
     def risk(self, logits: Tensor, batch: Batch) -> Tensor:
         assert batch.labels is not None
-        found = risks.risks(logits, batch.labels, self.group.sum)
-        return risks.mpn(found, self.priors, self.settings.weight)
+        means = risks.risks(logits, batch.labels, self.group.sum)
+        return risks.mpn(means, self.priors, self.settings.weight)
 
 
 class MPUModel(PositiveUnlabelledModel):
-    """Unlabelled words are taken for what they are: entities and others, in known shares."""
+    """Treats unlabelled words as a mixture of entities and other words, with known shares."""
 
     def risk(self, logits: Tensor, batch: Batch) -> Tensor:
         assert batch.labels is not None
-        found = risks.risks(logits, batch.labels, self.group.sum)
-        return risks.mpu(found, self.priors, self.settings.weight, self.group.sum)
+        means = risks.risks(logits, batch.labels, self.group.sum)
+        return risks.mpu(means, self.priors, self.settings.weight, self.group.sum)
 
 
 def _check_priors(priors: Mapping[str, float], labels: Iterable[str]) -> None:
@@ -125,11 +125,11 @@ def _check_priors(priors: Mapping[str, float], labels: Iterable[str]) -> None:
         )
     if unknown:
         raise InputError(
-            f"{setting} has {', '.join(sorted(unknown))}, which the training data lack",
-            hint=f"the types are {', '.join(labels)}; a setting adds to those before it, unless {setting}=auto comes between",
+            f"{setting} has {', '.join(sorted(unknown))}, which the training data do not have",
+            hint=f"the types are {', '.join(labels)}; to discard priors set earlier, set {setting}=auto in between",
         )
     if sum(priors.values()) >= 1:
         raise InputError(
-            f"{setting} add up to {sum(priors.values()):.3g}, and must stay below 1",
+            f"{setting} sum to {sum(priors.values()):.3g}, but must sum to less than 1",
             hint="a prior is the share of all words, O included, that are entities of the type",
         )

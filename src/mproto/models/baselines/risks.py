@@ -1,15 +1,15 @@
-"""Positive-unlabelled learning: what a classifier costs, estimated from some words of each type and words of unknown kind.
+"""Losses of positive-unlabelled learning.
 
 Zhou et al., *Distantly Supervised Named Entity Recognition via Confidence-Based Multi-Class Positive and Unlabeled
-Learning* (ACL 2022). Words with a label are positive; words without are *unlabelled*, U, entities or not. With the share
-π_i of all words that are of type i, what non-entities cost follows from what U costs less what the entities among them
-do, of which the labelled words are a sample.
+Learning* (ACL 2022). Labelled words are positive. Words without a label are *unlabelled*, U: entities or not. If π_i is the
+share of all words that belong to type i, the loss on non-entities equals the loss on U minus that on the entities in U, of
+which the labelled words are a sample.
 
-The loss of a word is the mean absolute error between its probabilities and a one-hot target, which is bounded, so that
-wrong labels cannot take over: ℓ(p, y) = 2 (1 − p_y) / K, for K classes.
+The loss of a word is the mean absolute error between its probabilities and a one-hot target: ℓ(p, y) = 2 (1 − p_y) / K for
+K classes. It is bounded, so that wrong labels cannot dominate.
 
-Means are over a step's words; where several processes have parts of them, `total` adds up what they have, and each gets
-its own part of a mean.
+Means are over the words of a step. In distributed training `all_reduce` sums over the processes, and each process gets its
+own part of a mean.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from mproto.method.prototypes import OTHER
-from mproto.method.reduction import alone
+from mproto.method.reduction import single_process
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from mproto.method.reduction import Total
+    from mproto.method.reduction import AllReduce
 
 
 def absolute_error(logits: Tensor, target: Tensor | int) -> Tensor:
-    """ℓ: the error (N,) of the softmax of logits (N, K) against classes (N,), or against one class for all."""
+    """Return ℓ, (N,): the error of the softmax of logits (N, K) for target classes (N,), or for one class for all words."""
     probabilities = logits.softmax(-1)
     if isinstance(target, int):
         return 2 * (1 - probabilities[:, target]) / logits.shape[-1]
@@ -36,12 +36,12 @@ def absolute_error(logits: Tensor, target: Tensor | int) -> Tensor:
 
 
 class Risks(NamedTuple):
-    """Mean losses of a step's words; 0 for classes without a word.
+    """Mean losses over the words of a step; 0 for classes without words.
 
     Attributes:
-        positive: (K − 1,) R_i⁺, of words labelled i against class i.
-        negative: (K − 1,) R_i⁻, of words labelled i against O.
-        unlabelled: () R_U⁻, of words without a label against O.
+        positive: (K − 1,) R_i⁺, words labelled i, target i.
+        negative: (K − 1,) R_i⁻, words labelled i, target O.
+        unlabelled: () R_U⁻, words without a label, target O.
     """
 
     positive: Tensor
@@ -49,33 +49,33 @@ class Risks(NamedTuple):
     unlabelled: Tensor
 
 
-def risks(logits: Tensor, labels: Tensor, total: Total = alone) -> Risks:
-    """The risks of words with logits (N, K) and labels (N,)."""
+def risks(logits: Tensor, labels: Tensor, all_reduce: AllReduce = single_process) -> Risks:
+    """Return the mean losses of words with logits (N, K) and labels (N,)."""
     classes = logits.shape[-1]
-    against_other = class_means(absolute_error(logits, OTHER), labels, classes, total)
-    positive = class_means(absolute_error(logits, labels), labels, classes, total)
+    against_other = class_means(absolute_error(logits, OTHER), labels, classes, all_reduce)
+    positive = class_means(absolute_error(logits, labels), labels, classes, all_reduce)
     return Risks(positive[1:], against_other[1:], against_other[OTHER])
 
 
-def class_means(losses: Tensor, labels: Tensor, classes: int, total: Total = alone) -> Tensor:
-    """(K,) the mean of the losses (N,) of each class's words, or this process's part of it."""
-    counts = total(torch.bincount(labels, minlength=classes))
+def class_means(losses: Tensor, labels: Tensor, classes: int, all_reduce: AllReduce = single_process) -> Tensor:
+    """Return (K,) the mean of the losses (N,) over the words of each class, or this process's part of it."""
+    counts = all_reduce(torch.bincount(labels, minlength=classes))
     return losses.new_zeros(classes).index_add(0, labels, losses) / counts.clamp_min(1)
 
 
 def mpn(found: Risks, priors: Tensor, weight: float) -> Tensor:
-    """Unlabelled words taken for O: m Σ π_i R_i⁺ + (1 − Σ π_i) R_U⁻."""
+    """Treat unlabelled words as O: m Σ π_i R_i⁺ + (1 − Σ π_i) R_U⁻."""
     return weight * (priors * found.positive).sum() + (1 - priors.sum()) * found.unlabelled
 
 
-def mpu(found: Risks, priors: Tensor, weight: float, total: Total = alone) -> Tensor:
+def mpu(found: Risks, priors: Tensor, weight: float, all_reduce: AllReduce = single_process) -> Tensor:
     """Multi-class positive-unlabelled learning, with its non-negative correction.
 
-    A = R_U⁻ − Σ π_i R_i⁻ is what non-entities cost. It cannot be negative; where it is, the model has learnt the sample by
-    heart, and only −A is left, which undoes some of that.
+    A = R_U⁻ − Σ π_i R_i⁻ estimates the loss on non-entities, which cannot be negative. If the estimate is, the model has
+    memorised the sample; the loss is then −A alone, which undoes some of it.
     """
     others = found.unlabelled - (priors * found.negative).sum()
-    if total(others.detach()) < 0:
+    if all_reduce(others.detach()) < 0:
         return -others
     return others + weight * (priors * found.positive).sum()
 
@@ -88,12 +88,12 @@ def conf_mpu(
     *,
     weight: float,
     eta: float,
-    total: Total = alone,
+    all_reduce: AllReduce = single_process,
 ) -> Tensor:
-    """The same, helped by an estimate of how likely each word is to be an entity's.
+    """Multi-class positive-unlabelled learning with λ̂, an estimate of each word's entity probability.
 
-    Unlabelled words count as O only where λ̂ ≤ η. What the others would have cost is made up for by labelled words with
-    λ̂ > η, each for 1/λ̂ words. Where the positive part comes out negative, the other one is left.
+    Unlabelled words count as O only if λ̂ ≤ η. Labelled words with λ̂ > η replace the others, with weight 1/λ̂. If the
+    positive part is negative, the loss is the negative part alone.
 
     Args:
         logits: (N, K).
@@ -102,15 +102,15 @@ def conf_mpu(
         priors: (K − 1,) π.
         weight: m.
         eta: η.
-        total: see above.
+        all_reduce: sums over processes.
     """
     classes = logits.shape[-1]
-    found = risks(logits, labels, total)
+    found = risks(logits, labels, all_reduce)
     against_other = absolute_error(logits, OTHER)
     sure = confidence > eta
-    instead = class_means(against_other[sure] / confidence[sure], labels[sure], classes, total)[1:]
+    instead = class_means(against_other[sure] / confidence[sure], labels[sure], classes, all_reduce)[1:]
     positive = (priors * (found.positive - found.negative + instead)).sum()
-    negative = class_means(against_other[~sure], labels[~sure], classes, total)[OTHER]
-    if total(positive.detach()) < 0:
+    negative = class_means(against_other[~sure], labels[~sure], classes, all_reduce)[OTHER]
+    if all_reduce(positive.detach()) < 0:
         return negative
     return weight * positive + negative

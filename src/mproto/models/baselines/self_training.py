@@ -1,7 +1,8 @@
-"""Self-training on top of any method: when that is done, the model goes on learning from what it is sure of itself.
+"""Self-training on top of any method: after the method has been trained, the model learns its own confident predictions.
 
-Stage II of BOND (Liang et al. 2020): a teacher, which is the student of some steps ago, answers for every word; what it is
-sure of, made sharper (`method/soft_labels.py`), is what the student learns. The dictionary's labels are not looked at again.
+Stage II of BOND: Liang et al., *BOND: BERT-Assisted Open-Domain Named Entity Recognition with Distant Supervision* (KDD
+2020). The teacher is a copy of the student from some steps ago. The student learns the confident predictions of the
+teacher, sharpened (`soft_labels.py`). The labels of the dictionary are no longer used.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ import torch
 from torch import nn
 
 from mproto.errors import InputError
-from mproto.models.base import Decisions, Model, Prediction, Stage, Step
+from mproto.models.base import Decisions, Model, Prediction, Preview, Stage, Step, UsesEstimate
 from mproto.models.baselines.soft_labels import soft_cross_entropy, soft_targets
-from mproto.models.process_group import ALONE
+from mproto.models.process_group import SINGLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from torch import Tensor
 
     from mproto.config import Config
     from mproto.config.settings import SelfTraining
-    from mproto.denoising.estimate import Shares
+    from mproto.denoising.estimate import UnlabelledEstimate
     from mproto.models.batch import Batch
     from mproto.models.encoder import Encoder
     from mproto.text.document import Document
@@ -32,19 +33,19 @@ if TYPE_CHECKING:
 NAME = "self-training"
 
 
-class SelfTrainingModel(Model):
-    """A model of another method, the student, and in the second stage its teacher.
+class SelfTrainingModel(Model, UsesEstimate):
+    """The student, a model of another method; in the last stage also its teacher.
 
     Args:
         student: a model of any other method.
-        settings: of the second stage.
+        settings: of self-training.
     """
 
     def __init__(self, student: Model, settings: SelfTraining) -> None:
-        nn.Module.__init__(self)  # and not Model's: the encoder is the student's
+        nn.Module.__init__(self)  # not that of Model: the encoder belongs to the student
         self.student, self.settings = student, settings
         self.labels, self.scheme, self.tags = student.labels, student.scheme, student.tags
-        self._teacher: tuple[Model, ...] = ()  # in a tuple, so that its weights are not this model's
+        self._teacher: tuple[Model, ...] = ()  # in a tuple, so that its weights do not count as this model's
         self._steps_taught = 0
 
     @classmethod
@@ -52,13 +53,13 @@ class SelfTrainingModel(Model):
         from mproto.models.registry import get_method
 
         settings = config.self_training
-        if settings.on == NAME:
-            raise InputError(f"self_training.on is {NAME}: it cannot come first itself", hint="name another method")
+        if settings.teacher == NAME:
+            raise InputError(f"self_training.teacher is {NAME}, which cannot teach itself", hint="name another method")
         try:
-            below = get_method(settings.on)
+            method = get_method(settings.teacher)
         except InputError as error:
-            raise InputError(f"self_training.on: {error.message}", hint=error.hint) from None
-        return cls(below.build(encoder, labels, config), settings)
+            raise InputError(f"self_training.teacher: {error.message}", hint=error.hint) from None
+        return cls(method.build(encoder, labels, config), settings)
 
     @property
     def encoder(self) -> Encoder:  # type: ignore[override]
@@ -69,16 +70,12 @@ class SelfTrainingModel(Model):
         return self.student.by_word
 
     @property
-    def price(self) -> float:  # type: ignore[override]
-        return self.student.price
+    def max_length(self) -> int:
+        return self.student.max_length
 
-    @property
-    def reach(self) -> int:
-        return self.student.reach
-
-    @reach.setter
-    def reach(self, value: int) -> None:
-        self.student.reach = value
+    @max_length.setter
+    def max_length(self, value: int) -> None:
+        self.student.max_length = value
 
     @property
     def calibration(self) -> float:
@@ -89,61 +86,65 @@ class SelfTrainingModel(Model):
         self.student.calibration = value
 
     @property
+    def prototype_names(self) -> tuple[str, ...]:
+        return self.student.prototype_names
+
+    def tag_numbers(self, document: Document) -> list[int]:
+        return self.student.tag_numbers(document)
+
+    @property
     def stages(self) -> tuple[Stage, ...]:
         before = (stage._replace(share=stage.share * (1 - self.settings.share)) for stage in self.student.stages)
         return (*before, Stage(self.settings.share))
 
     @property
-    def rehearsal_share(self) -> float:
-        return self.student.rehearsal_share * (1 - self.settings.share)
-
-    @property
     def _is_first(self) -> bool:
+        """Whether the other method is still being trained."""
         return self.stage < len(self.student.stages)
 
-    def _led(self) -> Model:
-        """The student, told where and when it is."""
+    def _synced_student(self) -> Model:
         self.student.group, self.student.stage = self.group, self.stage
         return self.student
 
-    def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
-        self._led().start(batches, generator)
+    def prepare(self, preview: Preview) -> None:
+        self._synced_student().prepare(preview)
 
-    def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
-        self.student.learn_order(tags)
+    @property
+    def hold_out_share(self) -> float:
+        if not isinstance(self.student, UsesEstimate):
+            return 0.0
+        return self.student.hold_out_share * (1 - self.settings.share)
 
-    def learn_words(self, words: Sequence[str], labelled: Sequence[float]) -> None:
-        self._led().learn_words(words, labelled)
-
-    def learn_unlabelled(self, shares: Shares) -> None:
-        self.student.learn_unlabelled(shares)
+    def learn_unlabelled(self, estimate: UnlabelledEstimate) -> None:
+        if isinstance(self.student, UsesEstimate):
+            self.student.learn_unlabelled(estimate)
 
     def begin(self, batches: Iterable[Batch]) -> None:
         if self._is_first:
-            self._led().begin(batches)
+            self._synced_student().begin(batches)
         else:
-            self.student.restore_working_state({})  # which has served its purpose
+            self.student.restore_working_state({})  # it is no longer needed
             self._make_teacher()
 
     def _make_teacher(self) -> None:
-        self.student.group = ALONE  # which a copy must not copy
+        self.student.group = SINGLE  # a process group cannot be copied
         self._teacher = (deepcopy(self.student).eval().requires_grad_(requires_grad=False),)
 
     def step(self, batch: Batch, progress: float) -> Step:
         if self._is_first:
-            return self._led().step(batch, progress / (1 - self.settings.share))
+            return self._synced_student().step(batch, progress / (1 - self.settings.share))
         (teacher,) = self._teacher
         with torch.no_grad():
             taught = teacher.decide(batch)
-        answered = self._led().decide(batch, taught)
+        answered = self._synced_student().decide(batch, taught)
         loss, sure, asked = torch.zeros((), device=self.device), 0, 0
-        for answers, right in zip(answered.answers, taught.answers, strict=True):
-            targets = soft_targets(right.exp(), self.group.sum)
+        for answers, predicted in zip(answered.answers, taught.answers, strict=True):
+            targets = soft_targets(predicted.exp(), self.group.sum)
             kept = targets.amax(-1) > self.settings.confidence
             loss = loss + soft_cross_entropy(answers[kept], targets[kept])
             sure, asked = sure + int(kept.sum()), asked + len(kept)
-        every_sure, every_asked = self.group.sum(torch.tensor([sure, asked])).tolist()
-        return Step(loss / max(sure, 1), sure, {"sure": every_sure / max(every_asked, 1)}, self._after)
+        all_sure, all_asked = self.group.sum(torch.tensor([sure, asked])).tolist()
+        return Step(loss / max(sure, 1), sure, {"sure": all_sure / max(all_asked, 1)}, self._after)
 
     def _after(self) -> None:
         self._steps_taught += 1
@@ -155,13 +156,6 @@ class SelfTrainingModel(Model):
 
     def predict(self, batch: Batch) -> Prediction:
         return self.student.predict(batch)
-
-    @property
-    def prototype_names(self) -> tuple[str, ...]:
-        return self.student.prototype_names
-
-    def tag_numbers(self, document: Document) -> list[int]:
-        return self.student.tag_numbers(document)
 
     def working_state(self) -> dict[str, Tensor]:
         tensors = {f"student.{name}": value for name, value in self.student.working_state().items()}

@@ -1,4 +1,4 @@
-"""Negative sampling as first published: every span is classified, and few of the unlabelled ones are learnt as no entity.
+"""Negative sampling on spans: a span classifier, trained on labelled spans and a sample of the unlabelled ones.
 
 Li et al., *Empirical Analysis of Unlabeled Entity Problem in Named Entity Recognition* (ICLR 2021).
 """
@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from mproto.models.encoder import Encoder
 
 
+MAX_WORDS = 16
+"""Maximum length of predicted spans."""
+
+
 class SpanSamplingModel(Model):
-    """Classes of spans: 0 for no entity, then the types."""
+    """Classifies spans: class 0 is no entity, the others are the types."""
 
     by_word = False
 
@@ -36,20 +40,20 @@ class SpanSamplingModel(Model):
         super().__init__(encoder, labels, "bio")
         self.settings = settings
         self.dropout = nn.Dropout(dropout)
-        self.scorer = SpanScorer(encoder.hidden_size, settings.hidden, len(self.labels) + 1)
+        self.scorer = SpanScorer(encoder.hidden_size, len(self.labels) + 1)
 
     @classmethod
     def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> Model:
-        return cls(encoder, labels, config.negative_sampling, config.tagger.dropout)
+        return cls(encoder, labels, config.negative_sampling, config.dropout)
 
     def step(self, batch: Batch, progress: float) -> Step:  # noqa: ARG002
-        spans = self._learnt_from(batch)
+        spans = self._sample(batch)
         first, last, classes = torch.tensor(spans, dtype=torch.long).reshape(-1, 3).T.to(self.device)
         logits = self.scorer(self.dropout(self.encoder(batch)), first, last)
         return Step(cross_entropy(logits, classes, reduction="sum") / max(len(spans), 1), len(spans))
 
-    def _learnt_from(self, batch: Batch) -> list[tuple[int, int, int]]:
-        """First word, last word and class of the labelled spans, and of some of the others of each sentence."""
+    def _sample(self, batch: Batch) -> list[tuple[int, int, int]]:
+        """Return first word, last word and class of the labelled spans and of a sample of the others in each sentence."""
         assert batch.labels is not None
         tags = [self.tags[number] for number in batch.labels.tolist()]
         numbers = {label: number for number, label in enumerate(self.labels, 1)}
@@ -66,7 +70,7 @@ class SpanSamplingModel(Model):
         return chosen
 
     def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:  # noqa: ARG002
-        first, last = all_spans(batch, self.settings.longest)
+        first, last = all_spans(batch, MAX_WORDS)
         logits = self.scorer(self.dropout(self.encoder(batch)), first, last)
         return Decisions((logits.log_softmax(-1),), (first, last))
 
@@ -79,7 +83,7 @@ class SpanSamplingModel(Model):
     def _tags(
         self, batch: Batch, classes: Tensor, scores: Tensor, first: Tensor, last: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """What is left of the spans called entities when no two may share a word."""
+        """Return tags and scores of the predicted entities after removing overlaps."""
         entities = classes > 0
         numbers = classes[entities].tolist()
         candidates = list(zip(*(t[entities].tolist() for t in (scores, first, last)), strict=True))
@@ -92,7 +96,7 @@ class SpanSamplingModel(Model):
 
 
 def random_spans(start: int, stop: int, count: int, without: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """So many spans (first and last word) of the words from start to stop, any but some; all, where there are too few."""
+    """Draw spans (first and last word) of the words from start to stop, without some; all if there are fewer than `count`."""
     excluded = set(without)
     words = stop - start
     first, last = torch.triu_indices(words, words)

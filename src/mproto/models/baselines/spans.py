@@ -1,4 +1,4 @@
-"""Spans of a sentence's words: which there are, how they are scored, and which of them can stand side by side."""
+"""Spans of words: enumerate, score, and remove overlaps."""
 
 from __future__ import annotations
 
@@ -16,22 +16,26 @@ if TYPE_CHECKING:
     from mproto.text.document import WordSpan
 
 
-class SpanScorer(nn.Module):
-    """Logits of spans from the features of their first and last words.
+HIDDEN = 256
+"""Width of the hidden layer."""
 
-    One tanh layer over [h_i; h_j; h_i − h_j; h_i ⊙ h_j]. The difference is linear in the first two, so it has no weights of
-    its own, and what h_i and h_j add on their own is worked out once a word and not once a span.
+
+class SpanScorer(nn.Module):
+    """Scores spans from the features of their first and last words.
+
+    One tanh layer over [h_i; h_j; h_i − h_j; h_i ⊙ h_j]. The difference is linear in the first two parts and needs no
+    weights of its own. The contributions of h_i and h_j are computed once per word, not once per span.
     """
 
-    def __init__(self, dimension: int, hidden: int, classes: int) -> None:
+    def __init__(self, dimension: int, classes: int) -> None:
         super().__init__()
-        self.first = nn.Linear(dimension, hidden)
-        self.last = nn.Linear(dimension, hidden, bias=False)
-        self.product = nn.Linear(dimension, hidden, bias=False)
-        self.output = nn.Linear(hidden, classes)
+        self.first = nn.Linear(dimension, HIDDEN)
+        self.last = nn.Linear(dimension, HIDDEN, bias=False)
+        self.product = nn.Linear(dimension, HIDDEN, bias=False)
+        self.output = nn.Linear(HIDDEN, classes)
 
     def forward(self, features: Tensor, first: Tensor, last: Tensor) -> Tensor:
-        """(S, C) of S spans.
+        """Return the logits (S, C) of S spans.
 
         Args:
             features: (W, d) of the words.
@@ -44,7 +48,7 @@ class SpanScorer(nn.Module):
 
 
 def all_spans(batch: Batch, longest: int) -> tuple[Tensor, Tensor]:
-    """(S,) the first and (S,) the last word of every span of the batch's sentences, of at most so many words."""
+    """Return the first (S,) and last words (S,) of all spans in the batch with at most `longest` words."""
     firsts, lasts = [], []
     for _, own in batch.own_words:
         first = torch.arange(own.start, own.stop).unsqueeze(-1).expand(-1, longest)
@@ -57,10 +61,10 @@ def all_spans(batch: Batch, longest: int) -> tuple[Tensor, Tensor]:
 
 
 def greedy(candidates: Iterable[tuple[float, int, int]]) -> list[int]:
-    """Which spans stay, when the best one goes first and takes its words: the places of those, in order.
+    """Select spans without overlaps, the highest scores first. Return their indices in ascending order.
 
     Args:
-        candidates: score, first and last word of each.
+        candidates: score, first and last word of each span.
     """
     spans = list(candidates)
     taken: set[int] = set()
@@ -75,15 +79,15 @@ def greedy(candidates: Iterable[tuple[float, int, int]]) -> list[int]:
 
 
 def tag_words(batch: Batch, spans: Sequence[tuple[WordSpan, float]], tags: Sequence[str]) -> tuple[Tensor, Tensor]:
-    """BIO tags (W,) and scores (W,) of the batch's words, from spans that share none of them; 1 for words outside.
+    """Return BIO tags (W,) and scores (W,) of the words of a batch; the score of words outside of spans is 1.
 
-    A span at the very start of a window that is not its document's first goes on where the window before it ended, if that
-    ends with a span of the same type: a text is split between words, not between entities.
+    Documents are split into windows between words, not between entities. A span at the start of a window that is not the
+    first of its document therefore continues a span of the same type at the end of the previous window.
 
     Args:
         batch: the words.
-        spans: and how sure each is.
-        tags: all tags, in their order.
+        spans: spans without overlaps, with their scores.
+        tags: all tags in order.
     """
     numbers = {tag: number for number, tag in enumerate(tags)}
     found, scores = torch.zeros(len(batch.rows), dtype=torch.long), torch.ones(len(batch.rows))

@@ -1,4 +1,7 @@
-"""A linear layer over the encoder, trained on its labels as they are: the fully supervised model, and the plain baseline."""
+"""The plain tagger: a linear layer on the encoder, trained with cross-entropy. It trusts all labels.
+
+On human labels it is the fully supervised model; on distant labels, the simplest baseline.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,11 @@ if TYPE_CHECKING:
 
 
 class TaggerModel(Model):
-    """Cross-entropy over BIO (or IO) tags. Several baselines are this one with another loss."""
+    """Predicts the tag of each word. Several baselines differ from it in their loss only."""
 
-    def __init__(
-        self, encoder: Encoder, labels: Iterable[str], config: Config, scheme: OutputScheme | None = None
-    ) -> None:
-        super().__init__(encoder, labels, scheme or config.tagger.scheme)
-        self.dropout = nn.Dropout(config.tagger.dropout)
+    def __init__(self, encoder: Encoder, labels: Iterable[str], config: Config, scheme: OutputScheme = "bio") -> None:
+        super().__init__(encoder, labels, scheme)
+        self.dropout = nn.Dropout(config.dropout)
         self.head = nn.Linear(encoder.hidden_size, len(self.tags))
 
     @classmethod
@@ -36,7 +37,7 @@ class TaggerModel(Model):
         return cls(encoder, labels, config)
 
     def logits(self, batch: Batch) -> Tensor:
-        """(W, T), for words and tags."""
+        """Return the logits of words and tags, (W, T)."""
         found: Tensor = self.head(self.dropout(self.encoder(batch)))
         return found
 
