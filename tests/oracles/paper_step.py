@@ -10,7 +10,7 @@ Equations are cited by the names of the paper's LaTeX labels. Notation:
 - K classes with M prototypes each, in ``prototypes`` of shape (K, M, d). Class 0 is O (the paper's ``c_1``);
 - prototype (c, m) has the index ``c * M + m``. Everything that has one column per prototype uses this order.
 
-The paper leaves five points open. This file reads them as follows:
+The paper leaves six points open. This file reads them as follows:
 
 1. Mean or sum. Eq. RawCE, CE and CompactLoss are sums over the words. Here both losses are means over the kept words.
    With sums, the size of the gradient would depend on the number of words in the batch. The balance of the two
@@ -22,6 +22,9 @@ The paper leaves five points open. This file reads them as follows:
    are assigned to a prototype of an entity class are label noise. Here they do not move that prototype.
 4. Prototypes without a word. The mean over an empty set is not defined. Here such a prototype stays as it is.
 5. Scope of the transport. The paper does not say over which words a problem is solved. Here it is one batch.
+6. Ties. The largest entry of a row of the plan need not be unique. If a class has one word in the batch, its row is
+   b, so all M prototypes tie and rounding would decide. Here entries within ``TIE`` of the largest are tied and the
+   first counts. A caller that compares another implementation passes the prototypes which that one chose.
 
 The denominators of eq. RawCE and CE run over all K * M prototypes, so the other prototypes of the same class are
 negatives. There is no temperature. Prototypes are state: no gradient flows into them.
@@ -39,6 +42,9 @@ REGULARIZATION = 0.001
 
 ITERATIONS = 100
 """Number of Sinkhorn-Knopp iterations, from the same appendix."""
+
+TIE = 1e-8
+"""Entries of a row of the plan that differ by less are tied. Rounding changes entries by up to about 1e-12."""
 
 
 def cosine_similarity(h: np.ndarray, prototypes: np.ndarray) -> np.ndarray:
@@ -94,8 +100,8 @@ def sinkhorn_knopp(
     return np.exp(log_u[:, None] + log_kernel + log_v[None, :])
 
 
-def assign_entity_words(cost: np.ndarray, regularization: float, iterations: int) -> np.ndarray:
-    """Return the number ``m`` of the prototype of every word labelled with one entity class (eq. OT0).
+def entity_plan(cost: np.ndarray, regularization: float, iterations: int) -> np.ndarray:
+    """Return the plan of the words labelled with one entity class (eq. OT0), of shape (n_c, M).
 
     Args:
         cost: Distances of the words of class c to the M prototypes of class c, of shape (n_c, M).
@@ -103,7 +109,7 @@ def assign_entity_words(cost: np.ndarray, regularization: float, iterations: int
     words, per_class = cost.shape
     a = np.ones(words)
     b = np.full(per_class, words / per_class)
-    return sinkhorn_knopp(a, b, cost, regularization, iterations).argmax(axis=1)
+    return sinkhorn_knopp(a, b, cost, regularization, iterations)
 
 
 def other_marginal(words: int, classes: int, per_class: int, beta: float) -> np.ndarray:
@@ -114,8 +120,8 @@ def other_marginal(words: int, classes: int, per_class: int, beta: float) -> np.
     return b.reshape(-1)
 
 
-def assign_other_words(cost: np.ndarray, beta: float, regularization: float, iterations: int) -> np.ndarray:
-    """Return the index ``c * M + m`` of the prototype of every word labelled O (eq. DOT).
+def other_plan(cost: np.ndarray, beta: float, regularization: float, iterations: int) -> np.ndarray:
+    """Return the plan of the words labelled O (eq. DOT), of shape (n_o, K * M).
 
     Args:
         cost: Distances of the words labelled O to all prototypes, of shape (n_o, K, M).
@@ -123,34 +129,61 @@ def assign_other_words(cost: np.ndarray, beta: float, regularization: float, ite
     words, classes, per_class = cost.shape
     a = np.ones(words)
     b = other_marginal(words, classes, per_class, beta)
-    return sinkhorn_knopp(a, b, cost.reshape(words, -1), regularization, iterations).argmax(axis=1)
+    return sinkhorn_knopp(a, b, cost.reshape(words, -1), regularization, iterations)
 
 
-def assign(
+def transport_plan(
     h: np.ndarray,
     labels: np.ndarray,
     prototypes: np.ndarray,
     beta: float,
     regularization: float = REGULARIZATION,
     iterations: int = ITERATIONS,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the prototype index of every word, and whether the word is kept (sections sec:vot and sec:dot).
+) -> np.ndarray:
+    """Return the plans of all classes (sections sec:vot and sec:dot) as one matrix of shape (N, K * M).
 
-    A word labelled with an entity class is always kept. A word labelled O is kept if its prototype is one of O
-    (the weight ``w_i`` of eq. CE).
+    The entries of a word labelled with an entity class are 0 outside the columns of that class.
     """
     cost = distance(cosine_similarity(h, prototypes))
     classes, per_class, _ = prototypes.shape
-    target = np.full(len(h), -1)
+    plan = np.zeros((len(h), classes * per_class))
     for c in range(1, classes):
         words = np.flatnonzero(labels == c)
         if len(words):
-            target[words] = c * per_class + assign_entity_words(cost[words, c], regularization, iterations)
+            columns = slice(c * per_class, (c + 1) * per_class)
+            plan[words, columns] = entity_plan(cost[words, c], regularization, iterations)
     others = np.flatnonzero(labels == 0)
     if len(others):
-        target[others] = assign_other_words(cost[others], beta, regularization, iterations)
-    kept = (labels != 0) | (target < per_class)
-    return target, kept
+        plan[others] = other_plan(cost[others], beta, regularization, iterations)
+    return plan
+
+
+def tied_prototypes(plan: np.ndarray) -> np.ndarray:
+    """Return which prototypes have the largest entry of a word's row, up to ``TIE``. See point 6 at the top."""
+    return plan >= plan.max(axis=1, keepdims=True) - TIE
+
+
+def assign(plan: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
+    """Return the prototype of every word: the argmax of its row of the plan (section sec:vot).
+
+    Args:
+        plan: Plan of all words, of shape (N, K * M).
+        chosen: Prototypes that another implementation chose. They count only where they are tied for the largest.
+    """
+    tied = tied_prototypes(plan)
+    target = tied.argmax(axis=1)  # the first
+    if chosen is None:
+        return target
+    return np.where(tied[np.arange(len(plan)), chosen], chosen, target)
+
+
+def kept_words(labels: np.ndarray, target: np.ndarray, per_class: int) -> np.ndarray:
+    """Return which words take part in the losses and in the update.
+
+    All words labelled with an entity class do. A word labelled O does if its prototype is one of O (the weight
+    ``w_i`` of eq. CE).
+    """
+    return (labels != 0) | (target < per_class)
 
 
 def losses(
@@ -194,6 +227,7 @@ class StepResult:
     """The values of one training step.
 
     Attributes:
+        plan: Transport plan of all words, of shape (N, K * M).
         target: Prototype index ``c * M + m`` of every word, of shape (N,).
         kept: Whether a word takes part in the losses and in the prototype update, of shape (N,).
         cross_entropy: Eq. CE as a mean over the kept words.
@@ -203,6 +237,7 @@ class StepResult:
         prototypes: Prototypes after the step, of shape (K, M, d).
     """
 
+    plan: np.ndarray
     target: np.ndarray
     kept: np.ndarray
     cross_entropy: float
@@ -241,16 +276,19 @@ class PaperStep:
         self.regularization = regularization
         self.iterations = iterations
 
-    def step(self, features: np.ndarray, labels: np.ndarray) -> StepResult:
+    def step(self, features: np.ndarray, labels: np.ndarray, chosen: np.ndarray | None = None) -> StepResult:
         """Assign the words, compute the losses and the gradient, then update the prototypes.
 
         Args:
             features: Features of all words of the batch, of shape (N, d).
             labels: Class of every word, of shape (N,); 0 is O.
+            chosen: Prototypes that another implementation chose, of shape (N,), to break ties as it did.
         """
         h = np.array(features, dtype=np.float64)
         labels = np.asarray(labels)
-        target, kept = assign(h, labels, self.prototypes, self.beta, self.regularization, self.iterations)
+        plan = transport_plan(h, labels, self.prototypes, self.beta, self.regularization, self.iterations)
+        target = assign(plan, chosen)
+        kept = kept_words(labels, target, self.prototypes.shape[1])
 
         h_with_gradient = torch.tensor(h, requires_grad=True)
         cross_entropy, compactness = losses(
@@ -261,6 +299,7 @@ class PaperStep:
 
         self.prototypes = updated_prototypes(h, target, kept, self.prototypes, self.alpha)
         return StepResult(
+            plan,
             target,
             kept,
             cross_entropy.item(),

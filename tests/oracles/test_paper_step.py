@@ -12,8 +12,10 @@ from oracles.paper_step import (
     assign,
     cosine_similarity,
     distance,
+    kept_words,
     other_marginal,
     sinkhorn_knopp,
+    transport_plan,
     updated_prototypes,
 )
 
@@ -100,9 +102,17 @@ def test_rows_sum_to_a_after_any_number_of_iterations_and_columns_to_b_at_conver
 # Assignment
 
 
+def assigned(
+    h: np.ndarray, labels: np.ndarray, prototypes: np.ndarray, *, beta: float, regularization: float = 0.001
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the prototype of every word, and whether it is kept."""
+    target = assign(transport_plan(h, labels, prototypes, beta, regularization))
+    return target, kept_words(labels, target, prototypes.shape[1])
+
+
 def test_every_word_gets_a_prototype_and_only_words_labelled_o_are_left_out(random: np.random.Generator) -> None:
     h, labels, prototypes = a_batch(random)
-    target, kept = assign(h, labels, prototypes, beta=0.05)
+    target, kept = assigned(h, labels, prototypes, beta=0.05)
     assert ((target >= 0) & (target < CLASSES * PER_CLASS)).all()
     np.testing.assert_array_equal(target[labels > 0] // PER_CLASS, labels[labels > 0])
     np.testing.assert_array_equal(kept, (target // PER_CLASS) == labels)
@@ -117,7 +127,7 @@ def test_entity_words_are_spread_evenly_over_the_prototypes_of_their_class() -> 
     h = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     entity = np.array([[1.0, 0.0], [0.0, 1.0]])
     prototypes = np.stack([-entity, entity])
-    target, kept = assign(h, np.ones(4, dtype=int), prototypes, beta=0.5, regularization=0.01)
+    target, kept = assigned(h, np.ones(4, dtype=int), prototypes, beta=0.5, regularization=0.01)
     assert cosine_similarity(h, prototypes)[:, 1].argmax(axis=1).tolist() == [0, 0, 0, 0]
     assert target.tolist() == [2, 2, 3, 3]
     assert kept.all()
@@ -131,22 +141,39 @@ def test_the_right_side_of_the_denoised_transport_by_hand() -> None:
 def test_a_word_labelled_o_next_to_an_entity_prototype_is_left_out() -> None:
     h = np.array([[1.0, 0.1], [1.0, 0.0], [0.9, -0.1], [0.0, 1.0]])
     prototypes = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
-    target, kept = assign(h, np.zeros(4, dtype=int), prototypes, beta=0.75, regularization=0.05)
+    target, kept = assigned(h, np.zeros(4, dtype=int), prototypes, beta=0.75, regularization=0.05)
     assert target.tolist() == [0, 0, 0, 1]
     assert kept.tolist() == [True, True, True, False]
 
 
 def test_beta_of_one_keeps_every_word(random: np.random.Generator) -> None:
     h, labels, prototypes = a_batch(random)
-    assert assign(h, labels, prototypes, beta=1.0)[1].all()
+    assert assigned(h, labels, prototypes, beta=1.0)[1].all()
 
 
 def test_assignment_depends_on_neither_the_order_of_words_nor_their_length(random: np.random.Generator) -> None:
     h, labels, prototypes = a_batch(random)
-    target, _ = assign(h, labels, prototypes, beta=0.05)
+    target, _ = assigned(h, labels, prototypes, beta=0.05)
     order = random.permutation(len(h))
-    moved, _ = assign(h[order] * random.uniform(0.5, 2, size=(len(h), 1)), labels[order], prototypes, beta=0.05)
+    moved, _ = assigned(h[order] * random.uniform(0.5, 2, size=(len(h), 1)), labels[order], prototypes, beta=0.05)
     np.testing.assert_array_equal(moved, target[order])
+
+
+def test_the_rows_of_all_plans_sum_to_one(random: np.random.Generator) -> None:
+    h, labels, prototypes = a_batch(random)
+    plan = transport_plan(h, labels, prototypes, beta=0.05)
+    np.testing.assert_allclose(plan.sum(axis=1), 1, atol=1e-12)
+    for c in (1, 2):
+        assert (plan[labels == c][:, np.arange(CLASSES * PER_CLASS) // PER_CLASS != c] == 0).all()
+
+
+def test_another_implementation_may_break_ties_and_nothing_else() -> None:
+    # The only word of class 1 has no choice: its row of the plan must be b. So its prototypes 2 and 3 tie.
+    prototypes = np.array([[[1.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [-1.0, 1.0]]])
+    plan = transport_plan(np.array([[0.1, 1.0]]), np.array([1]), prototypes, beta=0.5)
+    np.testing.assert_allclose(plan, [[0, 0, 0.5, 0.5]], atol=1e-12)
+    assert assign(plan).tolist() == [2]
+    assert [assign(plan, np.array([chosen])).tolist() for chosen in range(4)] == [[2], [2], [2], [3]]
 
 
 # The step
@@ -225,7 +252,7 @@ def test_the_gradient_is_that_of_finite_differences_at_a_fixed_assignment(random
 
 def test_words_left_out_change_neither_losses_nor_prototypes(random: np.random.Generator) -> None:
     h, labels, prototypes = a_batch(random)
-    target, kept = assign(h, labels, prototypes, beta=0.05)
+    target, kept = assigned(h, labels, prototypes, beta=0.05)
     result = PaperStep(prototypes, **WEIGHTS).step(h, labels)
     assert not kept.all()
     assert (result.gradient[~kept] == 0).all()
