@@ -4,8 +4,8 @@ The oracle (`oracles/paper_step.py`) gets the features and labels of every step 
 It starts each step from the prototypes that the model had before that step. A separate test checks that prototypes do
 not change between steps, so both sides agree over the whole run if they agree in every step.
 
-Where several prototypes tie for a word, the oracle takes the model's choice among them. This happens if a class has one
-or two words in a batch: the plan of a single word gives all prototypes of its class the same share.
+Where several prototypes tie for a word, the oracle takes the model's choice among them. This happens if a class has
+few words in a batch. For example, the plan of a single word gives all prototypes of its class the same share.
 
 The encoder computes in float32. From its features on, both sides compute in float64: float32 would round differently
 on the two sides and decide near-ties of the assignment differently.
