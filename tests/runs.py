@@ -7,7 +7,11 @@ from functools import cache
 from encoders import embedded
 from mproto import Recognizer, annotate, demo, train
 from mproto.config import Config, load_config
+from mproto.models.base import Model
 from mproto.text import Document
+from mproto.training.data import Data
+from mproto.training.loop import Loop
+from mproto.training.selection import Average
 
 SMALL = ("training.epochs=0", "training.min_steps=6", "training.batch_size=8", "training.learning_rate=5e-4")
 
@@ -24,6 +28,11 @@ def labelled(count: int = 48) -> list[Document]:
 @cache
 def _all_labelled() -> list[Document]:
     return list(annotate(demo.documents("train"), demo.gazetteer()))
+
+
+def prepare(model: Model, data: Data) -> None:
+    """Let a model look at its training data, as before the first step."""
+    Loop(model, data, small_config().training, Average(0.0)).start()
 
 
 def small_model(method: str = "mproto") -> Recognizer:

@@ -64,7 +64,7 @@ SHORTER = {
     "demo": ["--no-training"],
     "train": [
         "--no-report",
-        *(a for s in (*SMALL, "training.min_steps=2", "mproto.start=random") for a in ("--set", s)),
+        *(a for s in (*SMALL, "training.min_steps=2", "mproto.init=random") for a in ("--set", s)),
     ],
 }
 """What makes the examples of slow commands quick; the rest of each is run as it stands."""

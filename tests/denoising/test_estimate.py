@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoders import write_roberta
-from mproto import Document, Span
 from mproto.config import load_config
-from mproto.denoising.estimate import SHARED, doubtful_from, log_odds, mixture_share, shares_of, type_shares
+from mproto.denoising.estimate import UnlabelledEstimate, best_threshold, log_odds, mixture_share, type_shares
+from mproto.denoising.word_memory import MEMORY_SHARE
 from mproto.errors import InputError
+from mproto.models.base import UsesEstimate
 from mproto.models.encoder import Encoder
+from mproto.models.mproto import MProtoModel
 from mproto.models.registry import get_method
 from mproto.training.data import Data
-from mproto.training.held_out import HeldOut
-from mproto.training.hold_out import Rehearsal, choose_words
-from mproto.training.terms import HIDDEN_SHARE, hide_terms, term, without
+from mproto.training.hold_out import HoldOut, choose_words
 from runs import labelled, small_config
 
 FEW = [1000, 1, 1]
@@ -63,11 +63,11 @@ def test_how_many_words_a_sample_has_that_are_no_entities_for_sure_does_not_coun
     mixed = torch.cat([scores(1000, 3, 0), scores(15_000, -3, 1), torch.full((function_words,), -9.0)])
     share = mixture_share(mixed, scores(500, 3, 2), 20_000)
     assert share == pytest.approx(0.05, abs=0.01)
-    assert doubtful_share(mixed, scores(500, 3, 2), 20_000, share, 1 / 3) == pytest.approx(0.05, abs=0.01)
+    assert left_out_share(mixed, scores(500, 3, 2), 20_000, share, 1 / 3) == pytest.approx(0.05, abs=0.01)
 
 
-def doubtful_share(mixed: torch.Tensor, positive: torch.Tensor, size: float, share: float, price: float) -> float:
-    return int((mixed >= doubtful_from(mixed, positive, size, share, price)).sum()) / size
+def left_out_share(mixed: torch.Tensor, positive: torch.Tensor, size: float, share: float, cost_ratio: float) -> float:
+    return int((mixed >= best_threshold(mixed, positive, size, share, cost_ratio)).sum()) / size
 
 
 def test_shares_of_types() -> None:
@@ -75,7 +75,7 @@ def test_shares_of_types() -> None:
     o, a, b = [-3.0, -3.1], [1.4, -2.2], [-2.2, 1.4]
     odds = torch.tensor([*[o] * 900, *[a] * 70, *[b] * 30, *[a] * 60, *[b] * 60])
     classes = torch.tensor([0] * 1000 + [1] * 60 + [2] * 60)
-    found = type_shares(odds, classes, 1000, 1 / 3, FEW)
+    found = type_shares(odds, classes, 1000, FEW)
     assert found is not None
     assert found[0].tolist() == pytest.approx([0.07, 0.03])
     assert found[1] == pytest.approx(0.1)
@@ -84,7 +84,7 @@ def test_shares_of_types() -> None:
 def test_a_word_that_may_be_of_two_types_is_left_out_once() -> None:
     o, both = [-3.0, -3.1], [0.5, 0.5]
     odds = torch.tensor([*[o] * 900, *[both] * 100, *[both] * 120])
-    found = type_shares(odds, torch.tensor([0] * 1000 + [1, 2] * 60), 1000, 0.05, FEW)
+    found = type_shares(odds, torch.tensor([0] * 1000 + [1, 2] * 60), 1000, FEW)
     assert found is not None
     assert found[0].tolist() == pytest.approx([0.1, 0.1])
     assert found[1] == pytest.approx(0.1)
@@ -100,7 +100,7 @@ def test_a_type_that_lacks_more_than_the_others_is_not_taken_for_one_that_does_n
         [torch.cat([unsure - 9, other - 1, sure, few - 9]), torch.cat([unsure, other, sure - 9, few])], 1
     )
     classes = torch.tensor([0] * 18_000 + [1] * 2000 + [2] * 100)
-    found = type_shares(odds, classes, 18_000, 1 / 3, [18_000, 2000, 100])
+    found = type_shares(odds, classes, 18_000, [18_000, 2000, 100])
     assert found is not None
     assert found[0].tolist() == pytest.approx([0, 600 / 18_000], abs=0.01)
     assert found[1] == pytest.approx(600 / 18_000, abs=0.01)
@@ -116,7 +116,7 @@ def test_types_with_few_labels(labelled: tuple[int, int], expected: tuple[float,
     o, a, b = [-3.0, -3.1], [1.4, -2.2], [-2.2, 1.4]
     odds = torch.tensor([*[o] * 900, *[a] * 50, *[b] * 50, *[a] * labelled[0], *[b] * labelled[1]])
     classes = torch.tensor([0] * 1000 + [1] * labelled[0] + [2] * labelled[1])
-    found = type_shares(odds, classes, 1000, 1 / 3, FEW)
+    found = type_shares(odds, classes, 1000, FEW)
     assert (found is None) == (expected is None)
     if found is not None and expected is not None:
         assert (100 * found[0]).tolist() == pytest.approx(expected)
@@ -130,7 +130,7 @@ def test_types_are_parts_of_all_words(types: int, seed: int) -> None:
     classes = torch.randint(types + 1, (200,), generator=generator)
     size = int((classes == 0).sum())
     counts = torch.bincount(classes, minlength=types + 1).tolist()
-    found = type_shares(odds, classes, size, 1 / 3, counts) if size else None
+    found = type_shares(odds, classes, size, counts) if size else None
     assert found is None or bool((found[0] >= 0).all())
     assert found is None or found[0].sum() <= 1 + 1e-6
     assert found is None or 0 <= found[1] <= 1
@@ -141,35 +141,35 @@ def test_types_of_which_most_is_labelled_need_no_estimate(labelled: tuple[int, i
     """70 words of A and 30 of B have no label."""
     o, a, b = [-3.0, -3.1], [1.4, -2.2], [-2.2, 1.4]
     odds = torch.tensor([*[o] * 900, *[a] * 70, *[b] * 30, *[a] * 60, *[b] * 60])
-    found = type_shares(odds, torch.tensor([0] * 1000 + [1] * 60 + [2] * 60), 1000, 1 / 3, [1000, *labelled])
+    found = type_shares(odds, torch.tensor([0] * 1000 + [1] * 60 + [2] * 60), 1000, [1000, *labelled])
     assert found is not None
     assert found[0].tolist() == pytest.approx([0.07, 0.03])
     assert found[1] == pytest.approx(expected)
 
 
 def test_without_a_word_that_has_no_label_nothing_is_known() -> None:
-    assert type_shares(torch.ones(60, 1), torch.ones(60, dtype=torch.long), 0, 1 / 3, [0, 60]) is None
+    assert type_shares(torch.ones(60, 1), torch.ones(60, dtype=torch.long), 0, [0, 60]) is None
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.1, 0.1), (0.02, 0.02), (0.0, 0.0)])
 def test_doubtful_are_all_entities_where_they_can_be_told(share: float, expected: float) -> None:
     inside = round(share * 20_000)
     mixed = torch.cat([scores(inside, 5, 0), scores(20_000 - inside, -5, 1)])
-    assert doubtful_share(mixed, scores(500, 5, 2), 20_000, share, 1 / 3) == pytest.approx(expected, abs=0.003)
+    assert left_out_share(mixed, scores(500, 5, 2), 20_000, share, 1 / 3) == pytest.approx(expected, abs=0.003)
 
 
-@pytest.mark.parametrize("price", [1 / 3, 1 / 5])
-def test_doubtful_are_fewer_where_entities_are_hard_to_tell(price: float) -> None:
+@pytest.mark.parametrize("cost_ratio", [1 / 3, 1 / 5])
+def test_doubtful_are_fewer_where_entities_are_hard_to_tell(cost_ratio: float) -> None:
     """Above any threshold of two like distributions, positive ones are a tenth; of distributions that differ a little,
-    the highest values only are worth their price."""
+    the highest values only are worth their cost_ratio."""
     same = torch.cat([scores(1000, 0, 0), scores(9000, 0, 1)])
-    assert doubtful_share(same, scores(500, 0, 2), 10_000, 0.1, price) < 0.005
+    assert left_out_share(same, scores(500, 0, 2), 10_000, 0.1, cost_ratio) < 0.005
     apart = torch.cat([scores(1000, 2, 0), scores(9000, 0, 1)])
-    doubtful = doubtful_share(apart, scores(500, 2, 2), 10_000, 0.1, price)
+    doubtful = left_out_share(apart, scores(500, 2, 2), 10_000, 0.1, cost_ratio)
     assert 0.05 < doubtful < 0.25
     value = apart.sort(descending=True).values[round(doubtful * 10_000)]
     odds = 2 * value - 2  # the logarithm of how much more likely a value is a positive one's
-    assert 0.1 * odds.exp() / (0.1 * odds.exp() + 0.9) == pytest.approx(price, abs=0.15)
+    assert 0.1 * odds.exp() / (0.1 * odds.exp() + 0.9) == pytest.approx(cost_ratio, abs=0.15)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(0.01, 0.98)), max_size=20))
@@ -183,92 +183,30 @@ def test_log_odds_are_shared_by_the_mentions_of_a_word(mentions: list[tuple[int,
         own = [log(part * p / (1 - part * p)) for p in likely]
         for place, word in enumerate(words):
             others = [value for value, other in zip(own, words, strict=True) if other == word]
-            expected = (1 - SHARED) * own[place] + SHARED * sum(others) / len(others)
+            expected = (1 - MEMORY_SHARE) * own[place] + MEMORY_SHARE * sum(others) / len(others)
             assert found[place, column].item() == pytest.approx(expected)
 
 
 def test_priors_are_shares_of_all_words() -> None:
     """1,000 words: 850 O, of which 2 % and 4 % are entities; 100 and 50 labelled."""
-    shares = shares_of({"A": 0.02, "B": 0.04}, 0.05, [850, 100, 50])
+    shares = UnlabelledEstimate.of({"A": 0.02, "B": 0.04}, 0.05, [850, 100, 50])
     assert shares.priors == pytest.approx({"A": 0.117, "B": 0.084})
     assert shares.coverage == pytest.approx(150 / (150 + 51))
 
 
-def corpus(count: int) -> list[Document]:
-    """`aspirin` in every sentence, and another term in each."""
-    return [
-        Document(f"Aspirin and term{i} help", (Span(0, 7, "A"), Span(12, 16 + len(str(i)), "A"))) for i in range(count)
-    ]
-
-
-def test_some_terms_are_hidden_and_frequent_ones_are_not() -> None:
-    documents = corpus(200)
-    hidden = hide_terms(documents, seed=0)
-    assert len(hidden) == round(HIDDEN_SHARE * 200)
-    assert "aspirin" not in hidden
-    assert hidden == hide_terms(documents, seed=0) != hide_terms(documents, seed=1)
-    bare = [without(document, hidden) for document in documents]
-    assert sum(len(document.spans) for document in bare) == 400 - len(hidden)
-    assert not any(term(document, span) in hidden for document in bare for span in document.spans)
-    assert [document.text for document in bare] == [document.text for document in documents]
-
-
-def test_what_is_held_out_is_not_learnt_from() -> None:
-    documents = corpus(200)
-    held_out = HeldOut.of(documents, seed=0, hide=True)
-    assert len(held_out.aside) == 20
-    assert len(held_out.training) == 180
-    assert not {d.text for d in held_out.aside} & {d.text for d in held_out.training}
-    assert all(document in documents for document in held_out.aside)
-    assert not any(term(d, span) in held_out.hidden for d in held_out.training for span in d.spans)
-    plain = HeldOut.of(documents, seed=0, hide=False)
-    assert [d.text for d in plain.training] == [d.text for d in held_out.training]
-    assert all(len(document.spans) == 2 for document in plain.training)
-
-
-class Fixed:
-    """A recogniser that says what it is told to."""
-
-    def __init__(self, found: list[tuple[Span, ...]]) -> None:
-        self.found = found
-
-    def predict(self, documents: list[Document]) -> list[Document]:
-        assert not any(document.spans for document in documents)
-        return [document.with_spans(spans, None) for document, spans in zip(documents, self.found, strict=True)]
-
-
-def test_finding_all_or_little_scores_lower_than_finding_what_is_there() -> None:
-    held_out = HeldOut.of(corpus(200), seed=0, hide=True)
-    assert any(term(d, span) in held_out.hidden for d in held_out.aside for span in d.spans)
-    exact = [document.spans for document in held_out.aside]
-    visible = [without(document, held_out.hidden).spans for document in held_out.aside]
-    greedy = [
-        (*document.spans, Span(8, 11, "A"), Span(len(document.text) - 4, len(document.text), "A"))
-        for document in held_out.aside
-    ]
-    right, timid, eager, silent = (
-        held_out.score(Fixed(found))  # type: ignore[arg-type]
-        for found in (exact, visible, greedy, [()] * 20)
-    )
-    assert right == 1
-    assert right > timid > silent == 0
-    assert right > eager > silent
-    assert held_out.agreement(Fixed(exact)) == 1  # type: ignore[arg-type]
-
-
-def test_a_rehearsal_keeps_words_aside_and_tells_the_model_what_it_found(
+def test_the_hold_out_phase_leaves_out_words_and_passes_the_estimate_to_the_model(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = write_roberta(tmp_path_factory.mktemp("encoder"), positions=200)
     config = load_config(settings=["mproto.beta=auto"])
-    model = get_method("mproto").build(Encoder.load(str(folder)), ("Chemical", "Disease"), config)
+    model = MProtoModel.build(Encoder.load(str(folder)), ("Chemical", "Disease"), config)
     data = Data.of(labelled(705), model)
-    rehearsal = Rehearsal(data, model, config.training)
-    assert rehearsal.steps(100) == 20
-    whole, part = data.batch(range(40)), rehearsal.data.batch(range(40))
+    hold_out = HoldOut(data, model, config.training)
+    assert hold_out.steps(100) == 20
+    whole, part = data.batch(range(40)), hold_out.data.batch(range(40))
     assert whole.words is not None
     assert part.words is not None
-    keep = ~rehearsal.aside[whole.words]
+    keep = ~hold_out.held_out[whole.words]
     assert 0 < keep.sum() < len(keep)
     for name in ("rows", "columns", "labels", "words", "certain"):
         assert torch.equal(getattr(part, name), getattr(whole, name)[keep])
@@ -276,12 +214,11 @@ def test_a_rehearsal_keeps_words_aside_and_tells_the_model_what_it_found(
     assert torch.equal(part.input_ids, whole.input_ids)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     model.train()
-    logs = rehearsal.finish(model)
+    logs = hold_out.finish(model)
     assert model.training
-    assert set(logs) == {"share", "doubtful", "coverage", "share.Chemical", "share.Disease"}
-    state = model.state_dict()
-    assert state["beta"].item() == max(1 - logs["doubtful"], 0.5)
-    assert all(torch.equal(before[name], value) for name, value in state.items() if name != "beta")
+    assert set(logs) == {"unlabelled", "left_out", "coverage", "unlabelled.Chemical", "unlabelled.Disease"}
+    assert model.denoiser.beta == max(1 - logs["left_out"], 0.5)
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=20), max_size=10), st.integers(0, 5))
@@ -297,11 +234,13 @@ def test_one_word_of_four_is_kept_aside_among_frequent_and_rare_ones(words: list
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_an_estimate_needs_time(share: float, tmp_path: Path) -> None:
     config = load_config(settings=["mproto.beta=auto", f"mproto.denoise_after={share}"])
-    with pytest.raises(InputError, match="no time to estimate it"):
+    with pytest.raises(InputError, match="β is estimated from the steps before denoising starts"):
         get_method("mproto").build(Encoder.load(str(write_roberta(tmp_path))), ("A",), config)
 
 
-def test_models_that_are_not_to_be_told_have_no_rehearsal(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_models_without_an_estimate_have_no_hold_out_phase(tmp_path_factory: pytest.TempPathFactory) -> None:
     encoder = Encoder.load(str(write_roberta(tmp_path_factory.mktemp("encoder"), positions=200)))
-    for method, setting in (("tagger", "mproto.beta=auto"), ("mproto", "mproto.beta=0.9")):
-        assert get_method(method).build(encoder, ("A",), small_config(setting, method=method)).rehearsal_share == 0
+    for setting in ("mproto.beta=0.9", "mproto.denoising=none"):
+        assert MProtoModel.build(encoder, ("A",), small_config(setting)).hold_out_share == 0
+    assert MProtoModel.build(encoder, ("A",), small_config()).hold_out_share == 0.2
+    assert not isinstance(get_method("tagger").build(encoder, ("A",), small_config(method="tagger")), UsesEstimate)

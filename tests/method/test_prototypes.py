@@ -1,4 +1,4 @@
-"""Similarities are those of torch, updates those of the formula written as a loop, and nothing else moves a prototype."""
+"""Similarities against torch, updates against the formula in a loop, and nothing else changes a prototype."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from sklearn.cluster import KMeans
 from torch import Tensor
 from torch.nn.functional import cosine_similarity, normalize
 
+from mproto.extensions.kmeans import initialise_prototypes, spherical_k_means
 from mproto.method.assignment import Assignment
-from mproto.method.prototypes import PrototypeBank, spherical_k_means
+from mproto.method.prototypes import PrototypeBank
 
 SIZES = st.lists(st.integers(1, 4), min_size=2, max_size=4)
 SEEDS = st.integers(0, 10**6)
@@ -23,16 +24,17 @@ def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def bank_of(sizes: list[int], dimension: int = 6, seed: int = 0) -> PrototypeBank:
-    bank = PrototypeBank(sizes, dimension)
+def bank_of(sizes: list[int], dimension: int = 6, seed: int = 0, *, unit: bool = True) -> PrototypeBank:
+    bank = PrototypeBank(sizes, dimension, unit=unit)
     bank.start_at_random(seeded(seed))
     return bank
 
 
 @settings(max_examples=40)
-@given(SIZES, st.integers(0, 12), SEEDS)
-def test_similarity_is_the_cosine(sizes: list[int], words: int, seed: int) -> None:
-    bank = bank_of(sizes, seed=seed)
+@given(SIZES, st.integers(0, 12), SEEDS, st.booleans())
+def test_similarity_is_the_cosine(sizes: list[int], words: int, seed: int, unit: bool) -> None:
+    bank = bank_of(sizes, seed=seed, unit=unit)
+    bank.vectors *= 1.0 if unit else 7.0
     features = 10 * torch.randn(words, 6, generator=seeded(seed + 1))
     expected = cosine_similarity(features.unsqueeze(1), bank.vectors.unsqueeze(0), dim=-1)
     torch.testing.assert_close(bank.similarity(features), expected)
@@ -71,7 +73,8 @@ def moved_by_a_loop(
             mean = [sum(float(h[j]) for h in own) / len(own) for j in range(old.shape[1])]
             length = math.hypot(*mean) if unit else 1.0
             mixed = [alpha * float(p) + (1 - alpha) * m / length for p, m in zip(old[number], mean, strict=True)]
-            new[number] = torch.tensor([x / math.hypot(*mixed) for x in mixed])
+            size = math.hypot(*mixed) if unit else 1.0
+            new[number] = torch.tensor([x / size for x in mixed])
     return new
 
 
@@ -88,17 +91,18 @@ def moved_by_a_loop(
 def test_update_is_the_formula(
     sizes: list[int], words: int, seed: int, alpha: float, unit: bool, some: bool, share: float
 ) -> None:
-    bank, generator = bank_of(sizes, seed=seed), seeded(seed + 1)
+    bank, generator = bank_of(sizes, seed=seed, unit=unit), seeded(seed + 1)
     features = 5 * torch.randn(words, 6, generator=generator)
     target = torch.randint(sum(sizes), (words,), generator=generator)
     keep = torch.rand(words, generator=generator) < share
     only = torch.rand(words, generator=generator) < 0.5 if some else None
     used = keep if only is None else keep & only
     old = bank.vectors.clone()
-    bank.update(features, Assignment(target, keep, torch.empty(0)), alpha=alpha, unit_features=unit, only=only)
+    bank.update(features, Assignment(target, keep), alpha=alpha, only=only)
     expected = moved_by_a_loop(old, features, target.tolist(), used.tolist(), alpha, unit)
     torch.testing.assert_close(bank.vectors, expected, atol=1e-5, rtol=0)
-    torch.testing.assert_close(bank.vectors.norm(dim=-1), torch.ones(sum(sizes)))
+    if unit:
+        torch.testing.assert_close(bank.vectors.norm(dim=-1), torch.ones(sum(sizes)))
     without = [number not in target[used] for number in range(sum(sizes))]
     assert torch.equal(bank.vectors[without], old[without])  # to the last bit
 
@@ -107,27 +111,27 @@ def test_a_prototype_without_words_keeps_its_bits_even_if_its_length_is_not_quit
     bank = PrototypeBank([1, 1], 3)
     bank.vectors.copy_(torch.tensor([[0.1, 0.2, 0.3], [1.0, 0.0, 0.0]]))
     old = bank.vectors.clone()
-    everything_to_the_second = Assignment(torch.ones(4).long(), torch.ones(4).bool(), torch.empty(0))
+    everything_to_the_second = Assignment(torch.ones(4).long(), torch.ones(4).bool())
     bank.update(torch.randn(4, 3, generator=seeded(0)), everything_to_the_second, alpha=0.5)
     assert torch.equal(bank.vectors[0], old[0])
     assert not torch.equal(bank.vectors[1], old[1])
 
 
-def test_long_features_weigh_more_in_the_paper_and_not_in_the_published_code() -> None:
-    """By hand: α = 0.5, a prototype (1, 0), one word (0, 3)."""
-    for unit, expected in ((False, [0.5 / math.hypot(0.5, 1.5), 1.5 / math.hypot(0.5, 1.5)]), (True, [0.5**0.5] * 2)):
-        bank = PrototypeBank([1, 1], 2)
+def test_the_update_of_the_paper_and_of_the_published_code_by_hand() -> None:
+    """α = 0.5, a prototype (1, 0), one word (0, 3)."""
+    for unit, expected in ((False, [0.5, 1.5]), (True, [0.5**0.5] * 2)):
+        bank = PrototypeBank([1, 1], 2, unit=unit)
         bank.vectors[0, 0] = bank.vectors[1, 1] = 1.0
-        word = Assignment(torch.tensor([0]), torch.tensor([True]), torch.empty(0))
-        bank.update(torch.tensor([[0.0, 3.0]]), word, alpha=0.5, unit_features=unit)
+        word = Assignment(torch.tensor([0]), torch.tensor([True]))
+        bank.update(torch.tensor([[0.0, 3.0]]), word, alpha=0.5)
         assert bank.vectors.tolist() == [pytest.approx(expected), [0.0, 1.0]]
 
 
 def test_half_precision_features() -> None:
     bank, generator = bank_of([2, 2]), seeded(0)
     features = torch.randn(20, 6, generator=generator).bfloat16()
-    bank.update(features, Assignment(torch.arange(20) % 4, torch.ones(20).bool(), torch.empty(0)), alpha=0.5)
-    bank.start_from(features, torch.arange(20) % 2, generator)
+    bank.update(features, Assignment(torch.arange(20) % 4, torch.ones(20).bool()), alpha=0.5)
+    initialise_prototypes(bank, features, torch.arange(20) % 2, generator)
     assert bank.vectors.dtype == torch.float32
     torch.testing.assert_close(bank.vectors.norm(dim=-1), torch.ones(4))
 
@@ -148,7 +152,7 @@ def test_nothing_but_updates_and_starts_changes_them() -> None:
 def test_an_update_leaves_no_graph() -> None:
     bank = bank_of([1, 1])
     features = torch.randn(4, 6, requires_grad=True, generator=seeded(0))
-    bank.update(features, Assignment(torch.arange(4) % 2, torch.ones(4).bool(), torch.empty(0)), alpha=0.5)
+    bank.update(features, Assignment(torch.arange(4) % 2, torch.ones(4).bool()), alpha=0.5)
     assert not bank.vectors.requires_grad
 
 
@@ -187,7 +191,7 @@ def test_clusters_that_are_far_apart_are_found(sizes: list[int], seed: int) -> N
     labels = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes)).repeat_interleave(12)
     bank = PrototypeBank(sizes, 16)
     order = torch.randperm(len(labels), generator=seeded(seed))
-    bank.start_from(features[order], labels[order], seeded(seed))
+    initialise_prototypes(bank, features[order], labels[order], seeded(seed))
     similarity = bank.vectors @ axes.T
     assert (similarity.amax(1) > 0.99).all()
     assert sorted(similarity.argmax(1).tolist()) == list(range(sum(sizes)))  # each once
@@ -197,7 +201,7 @@ def test_clusters_that_are_far_apart_are_found(sizes: list[int], seed: int) -> N
 
 def test_a_class_without_words_starts_at_random() -> None:
     bank = PrototypeBank([1, 2], 8)
-    bank.start_from(torch.randn(5, 8, generator=seeded(0)), torch.zeros(5).long(), seeded(1))
+    initialise_prototypes(bank, torch.randn(5, 8, generator=seeded(0)), torch.zeros(5).long(), seeded(1))
     torch.testing.assert_close(bank.vectors.norm(dim=-1), torch.ones(3))
 
 

@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from mproto.method.converged import converged_transport
 from mproto.method.sinkhorn import sinkhorn
+from oracles.converged_transport import converged_transport
 
 ot = pytest.importorskip("ot")
 EPSILON, ITERATIONS = 0.001, 100

@@ -5,13 +5,13 @@ import random
 import torch
 
 from encoders import embedded, plain_features
-from mproto.denoising.neighbours import find_kin
+from mproto.denoising.neighbours import nearest_neighbours
 from mproto.models.word_embeddings import LONGEST, meanings
 
 WORDS = ["England", "Scotland", "Thursday", "Monday", "aspirin", "ibuprofen", "α-synuclein", "\u200b", "x" * 300]
 
 
-def test_a_meaning_is_the_mean_of_what_the_encoder_makes_of_a_word_alone() -> None:
+def test_an_embedding_is_the_mean_of_the_hidden_states_of_a_word_on_its_own() -> None:
     found = meanings(embedded(), WORDS)
     for word, meaning in zip(WORDS, found, strict=True):
         _, hidden = plain_features(embedded(), [word])
@@ -19,7 +19,7 @@ def test_a_meaning_is_the_mean_of_what_the_encoder_makes_of_a_word_alone() -> No
             torch.testing.assert_close(meaning, hidden.mean(0), atol=1e-5, rtol=1e-4)
 
 
-def test_meanings_do_not_depend_on_company_or_order() -> None:
+def test_embeddings_do_not_depend_on_other_words() -> None:
     many = [f"word{number}" for number in range(700)] + WORDS
     found = dict(zip(many, meanings(embedded(), many), strict=True))
     order = random.Random(0).sample(many, 60)
@@ -28,9 +28,9 @@ def test_meanings_do_not_depend_on_company_or_order() -> None:
     )
 
 
-def test_kin_mean_alike() -> None:
+def test_words_of_a_kind_are_neighbours() -> None:
     pairs = WORDS[:6]
-    found = find_kin(meanings(embedded(), pairs), torch.tensor([word.islower() for word in pairs]))
+    found = nearest_neighbours(meanings(embedded(), pairs), torch.tensor([word.islower() for word in pairs]))
     assert found is not None
     nearest = {word: pairs[near] for word, near in zip(pairs, found.words[:, 0].tolist(), strict=True)}
     assert nearest == {pairs[i]: pairs[i ^ 1] for i in range(6)}

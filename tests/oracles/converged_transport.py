@@ -1,9 +1,9 @@
-"""Entropic optimal transport, solved: Newton's method on the small side, with falling regularisation.
+"""Solve entropic optimal transport to convergence: Newton's method on the columns, with decreasing regularisation.
 
-Given the potentials g of the m columns, the best potentials of the rows are soft minima, so the dual problem has only m
-unknowns: concave and smooth, with gradient b − column sums. There are few prototypes and many words, so a Newton step
-costs about as much as one Sinkhorn iteration, and a few dozen of them do what takes Sinkhorn many thousands. Starting with
-strong regularisation and weakening it step by step keeps every problem close to the solution of the one before.
+Given the potentials g of the m columns, the optimal potentials of the rows are soft minima, so the dual problem has only m
+unknowns. It is concave and smooth, with gradient b − column sums. There are few prototypes and many words, so a Newton step
+costs about as much as one Sinkhorn iteration, and a few dozen of them replace many thousands. Decreasing the
+regularisation step by step keeps every problem close to the solution of the previous one.
 """
 
 from __future__ import annotations

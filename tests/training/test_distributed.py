@@ -19,7 +19,7 @@ from mproto import write_documents
 from mproto.cli import main
 from mproto.errors import InputError, MissingExtraError
 from mproto.models.devices import find_device
-from mproto.models.process_group import ALONE
+from mproto.models.process_group import SINGLE
 from mproto.training.distributed import find_group
 from mproto.training.folder import read_history
 from runs import labelled
@@ -29,9 +29,8 @@ SETTINGS = [
     "training.epochs=0",
     f"training.min_steps={STEPS}",
     "training.learning_rate=5e-4",
-    "mproto.dropout=0",
+    "dropout=0",
     "mproto.beta=0.96",  # an estimate may turn on the last digit
-    "tagger.dropout=0",
     "self_training.confidence=0.5",
     "positive_unlabelled.priors={Chemical = 0.1, Disease = 0.1}",
 ]
@@ -74,7 +73,7 @@ def arguments(corpus: Path, output: Path, *further: str) -> list[str]:
         "mproto",
         *(
             pytest.param(name, marks=pytest.mark.slow)
-            for name in ("mproto threshold", "tagger", "mpu", "conf-mpu", "autoner", "self-training")
+            for name in ("mproto transport", "tagger", "mpu", "conf-mpu", "autoner", "self-training")
         ),
     ],
 )
@@ -86,8 +85,8 @@ def test_two_processes_train_the_model_of_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Prototypes and weights are also compared between the processes, at every step, since `MPROTO_DEBUG` is set."""
-    method, _, solver = method.partition(" ")
-    settings = [f"method={method}", *([f"mproto.solver={solver}"] if solver else [])]
+    method, _, denoising = method.partition(" ")
+    settings = [f"method={method}", *([f"mproto.denoising={denoising}"] if denoising else [])]
     two_processes = run(corpus, tmp_path / "2", 2, "training.batch_size=7", *settings)
     assert two_processes.returncode == 0, two_processes.stderr
     monkeypatch.setenv("MPROTO_DEBUG", "1")
@@ -108,7 +107,7 @@ def test_two_processes_train_the_model_of_one(
 @pytest.mark.slow
 def test_two_processes_that_were_killed_go_on(corpus: Path, tmp_path: Path) -> None:
     """With dropout, so that the random states of both have to come back."""
-    settings = ["training.batch_size=7", "mproto.dropout=0.3", "mproto.beta=auto", "training.checkpoint_minutes=0"]
+    settings = ["training.batch_size=7", "dropout=0.3", "mproto.beta=auto", "training.checkpoint_minutes=0"]
     whole, output = tmp_path / "whole", tmp_path / "run"
     assert run(corpus, whole, 2, *settings).returncode == 0
     process = subprocess.Popen(command(corpus, output, 2, *settings), env=ENVIRONMENT, start_new_session=True)
@@ -127,7 +126,7 @@ def test_two_processes_that_were_killed_go_on(corpus: Path, tmp_path: Path) -> N
 
 
 def test_one_process_is_alone() -> None:
-    assert find_group(torch.device("cpu")) is ALONE
+    assert find_group(torch.device("cpu")) is SINGLE
 
 
 def test_several_processes_need_accelerate(monkeypatch: pytest.MonkeyPatch) -> None:

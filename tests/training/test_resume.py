@@ -33,9 +33,9 @@ from runs import SMALL, labelled, small_config
 
 STEPS = 60
 Weights = dict[str, torch.Tensor]
-FEWER = 30  # of which the first six are the rehearsal, so that a run can be stopped in it
+FEWER = 30  # the first six are the hold-out phase, so that a run can be stopped in it
 SETTINGS = [*SMALL, f"training.min_steps={STEPS}", "training.batch_size=4", "training.evaluate_every=7"]
-SETTINGS += ["mproto.beta=auto", "mproto.solver=threshold", "training.average=0.3"]
+SETTINGS += ["mproto.beta=auto", "mproto.denoising=threshold", "training.average=0.3"]
 SHORT = [*SETTINGS, f"training.min_steps={FEWER}", "training.checkpoint_minutes=0"]
 
 
@@ -90,7 +90,7 @@ def assert_same(one: Path, other: Path) -> None:
     histories = [[replace(step, seconds=0, memory=0) for step in read_history(folder)] for folder in (one, other)]
     assert histories[0] == histories[1]
     assert [step.step for step in histories[0]] == list(range(1, STEPS + 1))
-    assert any("share" in step.logs for step in histories[0])
+    assert any("unlabelled" in step.logs for step in histories[0])
     names = [sorted(path.name for path in folder.iterdir()) for folder in (one, other)]
     assert names[0] == names[1] == ["best", "config.toml", "history.jsonl", "run.json"]
 

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from encoders import write_roberta
-from mproto import Document, Recognizer, Span, demo, train
+from mproto import Document, Recognizer, demo, train
 from mproto.config import Config, load_config
 from mproto.errors import InputError, MissingExtraError
 from mproto.training.board import Board
-from mproto.training.held_out import HeldOut
 from mproto.training.loop import Progress
 from runs import SMALL, labelled
 
@@ -42,33 +41,10 @@ def test_without_gold_labels_nothing_is_scored(tiny: str) -> None:
 def test_with_gold_labels_they_count(tiny: str) -> None:
     dev = demo.documents("dev")[:20]
     found = scores(tiny, "auto", dev)
-    assert found == scores(tiny, "gold", dev)
+    assert found == scores(tiny, "dev", dev)
     assert None not in found
-    with pytest.raises(InputError, match="selection is gold, and there are no development data"):
-        scores(tiny, "gold")
-
-
-@pytest.mark.parametrize("selection", ["noisy", "held-out"])
-def test_the_dictionary_scores(selection: str, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what it scores was not learnt from."""
-    held: list[HeldOut] = []
-    original = HeldOut.of.__func__  # type: ignore[attr-defined]
-
-    def of(
-        cls: type[HeldOut], documents: list[Document], seed: int, *, hide: bool, labelled: list[Document]
-    ) -> HeldOut:
-        held.append(original(cls, documents, seed, hide=hide, labelled=labelled))
-        return held[-1]
-
-    monkeypatch.setattr(HeldOut, "of", classmethod(of))
-    assert None not in scores(tiny, selection)
-    assert bool(held[0].hidden) == (selection == "held-out")
-
-
-def test_too_few_documents_to_hold_some_out(tiny: str) -> None:
-    documents = [Document("gold", (Span(0, 4, "Metal"),))] * 3
-    with pytest.raises(InputError, match="too few documents with distant labels to hold some out"):
-        train(documents, config=config(tiny, 'training.selection="noisy"'))
+    with pytest.raises(InputError, match="selection is dev, but there are no development data"):
+        scores(tiny, "dev")
 
 
 def test_measures_are_taken_and_decide_nothing(tiny: str, tmp_path: Path) -> None:

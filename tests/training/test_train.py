@@ -22,7 +22,7 @@ from mproto.training.data import Data
 from mproto.training.loop import Loop
 from mproto.training.schedule import rate_at
 from mproto.training.selection import Best
-from runs import labelled, small_config, small_model
+from runs import labelled, prepare, small_config, small_model
 
 FEW = 16  # documents; two batches of them, so that epochs end within a few steps of the large encoder
 
@@ -97,8 +97,7 @@ def test_a_step_alone_moves_no_prototype_and_finishing_it_does() -> None:
     config = small_config()
     model = MProtoModel.build(Encoder.load(), ("Chemical", "Disease"), config)
     data = Data.of(labelled(FEW), model)
-    generator = torch.Generator().manual_seed(0)
-    model.start(data.sample(config.training, generator), generator)
+    prepare(model, data)
     model.train()
     before = model.bank.vectors.clone()
     step = model.step(data.batch(range(8)), 0.5)
@@ -115,12 +114,12 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(
     scores = iter([0.1, 0.7, 0.3])
     kept: list[dict[str, torch.Tensor]] = []
 
-    def selection(recognizer: Recognizer, documents: list[Document], *_: object) -> Any:
+    def selection(recognizer: Recognizer, *_: object) -> Any:
         def evaluate() -> float:
             kept.append(weights(recognizer))
             return next(scores)
 
-        return Best(evaluate), documents
+        return Best(evaluate)
 
     monkeypatch.setattr(run, "_selection", selection)
     config = small_config("training.min_steps=3", "training.evaluate_every=1", encoder=tiny)
@@ -140,7 +139,7 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(
 
 def test_it_learns_what_it_is_shown() -> None:
     documents = labelled(FEW)
-    recognizer = train(documents, config=small_config("training.min_steps=16", "mproto.denoise=false"))
+    recognizer = train(documents, config=small_config("training.min_steps=16", "mproto.denoising=none"))
     found = list(recognizer.predict([document.bare() for document in documents]))
     right = sum(len(set(one.spans) & set(other.spans)) for one, other in zip(documents, found, strict=True))
     assert right > 0.8 * sum(len(document.spans) for document in documents)
@@ -148,7 +147,7 @@ def test_it_learns_what_it_is_shown() -> None:
 
 def test_denoising_begins_when_it_should() -> None:
     kept: list[float] = []
-    config = small_config("mproto.denoise_after=0.5", "mproto.kin=0")  # kin are asked from the first step on
+    config = small_config("mproto.denoise_after=0.5", "mproto.denoising=transport", "mproto.beta=0.01")
     train(labelled(FEW), config=config, on_progress=lambda progress: kept.append(progress.logs["kept"]))
     assert kept[:3] == [1.0] * 3
     assert min(kept[3:]) < 1.0
@@ -256,8 +255,8 @@ def test_too_little_memory_is_told_and_says_what_to_do(error: Exception, monkeyp
     with pytest.raises(
         MprotoError, match="not enough memory for step 1 of 6; no model was kept. Resume where there is"
     ):
-        train(labelled(), config=small_config("mproto.start=random"))
-    monkeypatch.setattr(MProtoModel, "start", fail)
+        train(labelled(), config=small_config("mproto.init=random"))
+    monkeypatch.setattr(MProtoModel, "prepare", fail)
     with pytest.raises(MprotoError, match="not enough memory for step 1 of 6"):
         train(labelled(), config=small_config())
 
@@ -268,4 +267,4 @@ def test_other_errors_are_not_mistaken_for_it(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(MProtoModel, "step", fail)
     with pytest.raises(RuntimeError, match="something else"):
-        train(labelled(), config=small_config("mproto.start=random"))
+        train(labelled(), config=small_config("mproto.init=random"))

@@ -1,4 +1,4 @@
-"""Words as training knows them: a number each, how they are written, how often they are labelled, and their kin."""
+"""Words in training: ids, spellings, shares of labelled mentions, and the neighbour prior."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 
 from encoders import embedded, write_roberta
 from mproto import train
+from mproto.models import mproto as mproto_module
 from mproto.models.encoder import Encoder
 from mproto.models.mproto import MProtoModel
 from mproto.training.data import Data
@@ -42,21 +43,24 @@ def started(*settings: str) -> MProtoModel:
     return model
 
 
-def test_kin_are_known_before_the_first_step_where_they_are_wanted() -> None:
-    auto, fixed = (started(f"mproto.kin={kin}").kin for kin in ("auto", 0.25))
-    assert 0 < auto.share < 1
-    assert fixed.share == 0.25
-    assert torch.equal(auto.expected, fixed.expected)
-    assert 0 <= auto.expected.min() < auto.expected.max() <= 1
-    for setting in ("mproto.solver=sinkhorn", "mproto.denoise=false", "mproto.kin=0"):
-        assert len(started(setting).kin.expected) == 0
+def test_neighbours_are_known_before_the_first_step_of_the_threshold() -> None:
+    prior = started().denoiser.prior  # type: ignore[attr-defined]
+    assert 0 < prior.weight < 1
+    assert 0 <= prior.prediction.min() < prior.prediction.max() <= 1
+    for denoising in ("transport", "none"):
+        assert not hasattr(started(f"mproto.denoising={denoising}").denoiser, "prior")
 
 
-def test_as_many_words_are_left_out_as_beta_says(tmp_path) -> None:
+def weigh(monkeypatch: pytest.MonkeyPatch, weight: float) -> None:
+    """Fix the weight of the neighbour prior."""
+    monkeypatch.setattr(mproto_module, "explained_variance", lambda *_: weight)
+
+
+def test_beta_is_the_share_of_words_that_are_kept(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    weigh(monkeypatch, 0.0)
     encoder = str(write_roberta(tmp_path, positions=200))
-    settings = ["training.min_steps=24", "mproto.solver=threshold", "mproto.kin=0", "mproto.beta=0.1"]
     kept: list[float] = []
-    config = small_config(*settings, encoder=encoder)
+    config = small_config("training.min_steps=24", "mproto.beta=0.1", encoder=encoder)
     train(labelled(), config=config, on_progress=lambda progress: kept.append(progress.logs["kept"]))
     begin = round(config.mproto.denoise_after * len(kept))
     assert set(kept[:begin]) == {1.0}
@@ -64,24 +68,29 @@ def test_as_many_words_are_left_out_as_beta_says(tmp_path) -> None:
     assert max(kept[begin:]) > min(kept[begin:])  # the threshold is not that of the step
 
 
-def test_words_whose_kin_are_labelled_are_left_out_from_the_first_step(tmp_path) -> None:
+def test_words_with_labelled_neighbours_are_left_out_from_the_first_step(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     encoder = str(write_roberta(tmp_path, positions=200))
-    settings = ["training.min_steps=2", "mproto.solver=threshold", "mproto.beta=0.9", "mproto.denoise_after=0.9"]
     kept: dict[float, float] = {}
-    for kin in (0.1, 1.0):
-        config = small_config(*settings, f"mproto.kin={kin}", encoder=encoder)
+    for weight in (0.1, 1.0):
+        weigh(monkeypatch, weight)
+        config = small_config("training.min_steps=2", "mproto.beta=0.9", "mproto.denoise_after=0.9", encoder=encoder)
         train(
             labelled(),
             config=config,
-            on_progress=lambda progress, kin=kin: kept.setdefault(kin, progress.logs["kept"]),
+            on_progress=lambda progress, weight=weight: kept.setdefault(weight, progress.logs["kept"]),
         )
     assert kept[0.1] == 1  # a tenth of any share is too little
     assert kept[1.0] < 1
 
 
-def test_kin_change_what_is_learnt(tmp_path) -> None:
+def test_neighbours_change_what_is_learnt(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = str(write_roberta(tmp_path, positions=200))
-    settings = ["training.min_steps=12", "mproto.solver=threshold", "mproto.beta=0.9"]
-    models = [train(labelled(), config=small_config(*settings, f"mproto.kin={kin}", encoder=encoder)) for kin in (0, 1)]
-    one, other = (model.model.state_dict() for model in models)
+    states = []
+    for weight in (0.0, 1.0):
+        weigh(monkeypatch, weight)
+        config = small_config("training.min_steps=12", "mproto.beta=0.9", encoder=encoder)
+        states.append(train(labelled(), config=config).model.state_dict())
+    one, other = states
     assert not all(torch.equal(one[name], other[name]) for name in one)

@@ -48,7 +48,9 @@ class WordMemory:
 
     def add(self, ids: Tensor, similarity: Tensor) -> None:
         """Add mentions of words (N,) with their similarities (N, P)."""
-        self._make_room(ids, similarity.shape[1])
+        if not len(ids):
+            return
+        self._make_room(int(ids.max()) + 1, similarity.shape[1], ids.device)
         seen, place, counts = torch.unique(ids, return_inverse=True, return_counts=True)
         means = similarity.new_zeros(len(seen), similarity.shape[1]).index_add_(0, place, similarity)
         means /= counts.unsqueeze(-1)
@@ -62,11 +64,11 @@ class WordMemory:
     def restore(self, state: Mapping[str, Tensor]) -> None:
         self.sums, self.weights = state["sums"], state["weights"]
 
-    def _make_room(self, ids: Tensor, prototypes: int) -> None:
-        """Grow to hold the highest id; at least double the size, so that this is rare."""
-        self.sums, self.weights = self.sums.to(ids.device), self.weights.to(ids.device)
-        room, needed = len(self.weights), int(ids.max()) + 1 if ids.numel() else 0
-        if needed > room:
-            missing = max(needed, 2 * room) - room
+    def _make_room(self, words: int, prototypes: int, device: torch.device) -> None:
+        """Grow to hold this number of words; at least double the size, so that this is rare."""
+        self.sums, self.weights = self.sums.to(device), self.weights.to(device)
+        room = len(self.weights)
+        if words > room:
+            missing = max(words, 2 * room) - room
             columns = prototypes - self.sums.shape[1]
             self.sums, self.weights = pad(self.sums, (0, columns, 0, missing)), pad(self.weights, (0, missing))

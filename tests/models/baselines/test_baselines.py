@@ -14,7 +14,7 @@ import torch
 from encoders import write_roberta
 from mproto import Recognizer, demo, train
 from mproto.config import Config, load_config
-from mproto.denoising.estimate import Shares
+from mproto.denoising.estimate import UnlabelledEstimate
 from mproto.errors import InputError
 from mproto.models.base import Model, Stage
 from mproto.models.baselines.conf_mpu import ConfMPUModel
@@ -26,7 +26,7 @@ from mproto.models.registry import METHODS, get_method
 from mproto.training.data import Data
 from mproto.training.loop import Loop, Progress, State
 from mproto.training.selection import Average
-from runs import labelled
+from runs import labelled, prepare
 
 LABELS = ("Chemical", "Disease")
 PRIORS = ["positive_unlabelled.priors.Chemical=0.1", "positive_unlabelled.priors.Disease=0.1"]
@@ -42,7 +42,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 def config_of(name: str, folder: str, *settings: str) -> Config:
     """Of a method, or of `self-training on` one."""
     method, _, below = name.partition(" on ")
-    further = [f"self_training.on={below}", "self_training.refresh=2", "self_training.confidence=0.34"] if below else []
+    further = (
+        [f"self_training.teacher={below}", "self_training.refresh=2", "self_training.confidence=0.34"] if below else []
+    )
     return load_config(settings=[*SMALL, *further, *settings], method=method, encoder=folder)
 
 
@@ -139,7 +141,7 @@ def test_a_batch_without_words_costs_nothing(name: str, folder: str) -> None:
     """Such as a process of several may get at the end of an epoch."""
     model = build(name, folder, *PRIORS)
     data = Data.of(labelled(), model)
-    model.start(iter([data.batch(range(8))]), torch.Generator().manual_seed(0))
+    prepare(model, data)
     for stage, _ in enumerate(model.stages):
         model.stage = stage
         if stage:
@@ -155,7 +157,7 @@ def test_steps_and_predictions_change_nothing(name: str, folder: str) -> None:
     """What changes, changes in `finish`."""
     model = build(name, folder, *PRIORS)
     data = Data.of(labelled(), model)
-    model.start(iter([data.batch(range(8))]), torch.Generator().manual_seed(0))
+    prepare(model, data)
     before = {key: value.clone() for key, value in model.state_dict().items()}
     batch = data.batch(range(8))
     model.step(batch, 0.5)
@@ -168,7 +170,7 @@ def test_steps_and_predictions_change_nothing(name: str, folder: str) -> None:
 def test_decisions_are_log_probabilities_and_can_be_compared(name: str, folder: str) -> None:
     model = build(name, folder, *PRIORS).eval()
     data = Data.of(labelled(), model)
-    model.start(iter([data.batch(range(8))]), torch.Generator().manual_seed(0))
+    prepare(model, data)
     batch = data.batch(range(5))
     decisions = model.decide(batch)
     for answers in decisions.answers:
@@ -203,10 +205,10 @@ class TestPriors:
         assert isinstance(model, PositiveUnlabelledModel)
         assert [stage.counts for stage in model.stages] == [False, True]
         assert sum(stage.share for stage in model.stages) == pytest.approx(1)
-        assert model.rehearsal_share == model.stages[0].share
-        model.learn_unlabelled(Shares(0.1, 0.1, {}, {"Chemical": 0.125, "Disease": 0.25}, 0.5))
+        assert model.hold_out_share == model.stages[0].share
+        model.learn_unlabelled(UnlabelledEstimate(0.1, 0.1, {}, {"Chemical": 0.125, "Disease": 0.25}, 0.5))
         assert model.priors.tolist() == [0.125, 0.25]
-        model.learn_unlabelled(Shares(0.9, 0.9, {}, {"Chemical": 0.9, "Disease": 0.9}, 0.5))
+        model.learn_unlabelled(UnlabelledEstimate(0.9, 0.9, {}, {"Chemical": 0.9, "Disease": 0.9}, 0.5))
         assert model.priors.sum().item() == pytest.approx(0.9)
 
     def test_a_run_estimates_them(self, folder: str) -> None:
@@ -218,18 +220,18 @@ class TestPriors:
             spans = [s for d in labelled(705) for s in d.word_spans if s.label == label]
             assert sum(end - start for start, end, _ in spans) / words < prior < 1
 
-    def test_given_ones_need_no_rehearsal(self, folder: str) -> None:
+    def test_given_priors_need_no_hold_out_phase(self, folder: str) -> None:
         model = build("mpu", folder, *PRIORS)
-        assert model.rehearsal_share == 0
+        assert model.hold_out_share == 0
         assert model.stages == (Stage(1.0),)
         assert model.priors.tolist() == pytest.approx([0.1, 0.1])  # type: ignore[operator, union-attr]
 
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            (["Chemical=0.5", "Disease=0.5"], "add up to 1, and must stay below 1"),
+            (["Chemical=0.5", "Disease=0.5"], "sum to 1, but must sum to less than 1"),
             (["Chemical=0.5"], "has no value for Disease"),
-            (["Chemical=0.1", "Disease=0.1", "Gene=0.1"], "has Gene, which the training data lack"),
+            (["Chemical=0.1", "Disease=0.1", "Gene=0.1"], "has Gene, which the training data do not have"),
         ],
     )
     def test_wrong_ones(self, settings: list[str], message: str, folder: str) -> None:
@@ -265,9 +267,6 @@ class TestConfMPU:
 
 
 class TestSelfTraining:
-    def test_the_price_is_that_of_the_method_below(self, folder: Path) -> None:
-        assert build("self-training on mproto", folder, "mproto.price=0.125").price == 0.125
-
     def test_the_student_comes_first_then_its_teacher(self, folder: str) -> None:
         model = build("self-training on conf-mpu", folder, *PRIORS, "self_training.share=0.4")
         shares = [stage.share for stage in model.stages]
@@ -301,9 +300,9 @@ class TestSelfTraining:
 
     def test_everything_that_is_learnt_gets_a_gradient(self, folder: str) -> None:
         """Or several processes would wait for it."""
-        model = build("self-training on mproto", folder, "mproto.learn_temperature=true", "self_training.confidence=0")
+        model = build("self-training on mproto", folder, "self_training.confidence=0")
         data = Data.of(labelled(), model)
-        model.start(iter([data.batch(range(8))]), torch.Generator().manual_seed(0))
+        prepare(model, data)
         for stage in (0, 1):
             model.zero_grad()
             model.stage = stage
@@ -321,9 +320,9 @@ class TestSelfTraining:
         return model, data, data.batch(range(20))
 
     def test_it_cannot_come_first(self, folder: str) -> None:
-        with pytest.raises(InputError, match="cannot come first itself"):
+        with pytest.raises(InputError, match="which cannot teach itself"):
             build("self-training on self-training", folder)
-        with pytest.raises(InputError, match="self_training.on: there is no method 'mprto'; did you mean mproto"):
+        with pytest.raises(InputError, match="self_training.teacher: there is no method 'mprto'; did you mean mproto"):
             build("self-training on mprto", folder)
 
 

@@ -122,7 +122,7 @@ def test_gradients_are_numbers_where_classes_are_missing(given: tuple[torch.Tens
 
 @given(words(), st.integers(0, 12))
 def test_parts_of_two_processes_add_up(given: tuple[torch.Tensor, ...], cut: int) -> None:
-    """What `total` gives each of two processes is the sum of what both have."""
+    """What `all_reduce` gives each of two processes is the sum of what both have."""
     logits, labels, _, _ = given
     losses, classes = absolute_error(logits, labels), logits.shape[1]
     counts = torch.bincount(labels, minlength=classes)

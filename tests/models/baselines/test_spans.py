@@ -14,9 +14,10 @@ from encoders import write_roberta
 from mproto import Document, Span
 from mproto.config import load_config
 from mproto.errors import InputError
+from mproto.models.baselines import span_sampling
 from mproto.models.baselines.autoner import AutoNERModel, typing_loss
 from mproto.models.baselines.span_sampling import SpanSamplingModel, random_spans
-from mproto.models.baselines.spans import SpanScorer, all_spans, greedy, tag_words
+from mproto.models.baselines.spans import HIDDEN, SpanScorer, all_spans, greedy, tag_words
 from mproto.models.batch import Batch, collate, make_windows
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
@@ -37,14 +38,14 @@ def batch_of(encoder: Encoder, sentences: list[list[str]], labels: list[list[int
 
 def build(name: str, encoder: Encoder, *settings: str) -> object:
     torch.manual_seed(0)
-    return get_method(name).build(encoder, LABELS, load_config(settings=[*settings, "tagger.dropout=0"]))
+    return get_method(name).build(encoder, LABELS, load_config(settings=[*settings, "dropout=0"]))
 
 
 def test_a_span_is_scored_by_the_published_formula() -> None:
     torch.manual_seed(0)
-    scorer, features = SpanScorer(5, 7, 3), torch.randn(6, 5)
+    scorer, features = SpanScorer(5, 3), torch.randn(6, 5)
     # W = [first + c; last − c; c; product] for any c gives the same, since h_i and h_j can stand in for their difference.
-    c = torch.randn(7, 5)
+    c = torch.randn(HIDDEN, 5)
     weight = torch.cat([scorer.first.weight - c, scorer.last.weight + c, c, scorer.product.weight], -1)
     for i, j in ((0, 0), (1, 4), (2, 5)):
         h_i, h_j = features[i], features[j]
@@ -101,7 +102,7 @@ def test_what_the_span_model_learns_from(encoder: Encoder) -> None:
     assert isinstance(model, SpanSamplingModel)
     labels = [[0, 1, 2, 0, 0, 3], [0, 0]]  # O B-A I-A O O B-B; O O
     batch = batch_of(encoder, [["a"] * 6, ["b"] * 2], labels)
-    chosen = model._learnt_from(batch)
+    chosen = model._sample(batch)
     assert [span for span in chosen if span[2]] == [(1, 2, 1), (5, 5, 2)]
     others = [span for span in chosen if not span[2]]
     assert sum(last < 6 for _, last, _ in others) == 4  # int(0.5 · 6) + 1
@@ -110,8 +111,9 @@ def test_what_the_span_model_learns_from(encoder: Encoder) -> None:
     assert step.weight == 8
 
 
-def test_span_predictions_against_brute_force(encoder: Encoder) -> None:
-    model = build("negative-sampling-span", encoder, "negative_sampling.longest=3")
+def test_span_predictions_against_brute_force(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(span_sampling, "MAX_WORDS", 3)
+    model = build("negative-sampling-span", encoder)
     assert isinstance(model, SpanSamplingModel)
     sentences = [["hello", "world", "this", "is"], ["a", "text", "of"], ["words"]]
     batch = batch_of(encoder, sentences)
@@ -177,12 +179,12 @@ class TestAutoNER:
         model = build("autoner", encoder)
         assert isinstance(model, AutoNERModel)
         batch = batch_of(encoder, [["a"] * 7, ["b"]], [[0, 1, 2, 1, 5, 6, 0], [3]])
-        lessons = model.lessons(batch)
-        assert list(zip(lessons.gaps.tolist(), lessons.ties.tolist(), strict=True)) == [(0, 0), (1, 1), (2, 0)]
-        spans = list(zip(lessons.first.tolist(), lessons.last.tolist(), strict=True))
+        targets = model.targets(batch)
+        assert list(zip(targets.gaps.tolist(), targets.ties.tolist(), strict=True)) == [(0, 0), (1, 1), (2, 0)]
+        spans = list(zip(targets.first.tolist(), targets.last.tolist(), strict=True))
         assert spans == [(0, 0), (1, 2), (3, 3), (4, 5), (6, 6), (7, 7)]
         none, a, b, every = [True, False, False], [False, True, False], [False, False, True], [True] * 3
-        assert lessons.allowed.tolist() == [none, a, a, every, none, b]
+        assert targets.allowed.tolist() == [none, a, a, every, none, b]
 
     def test_the_loss_by_its_definition(self, encoder: Encoder) -> None:
         model = build("autoner", encoder)
