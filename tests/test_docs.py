@@ -187,7 +187,7 @@ def test_commands_can_be_called(page: Path) -> None:
     for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         if language:
             continue
-        for call in re.findall(r"(?:^|[|/] *|-m )mproto ([a-z].*)", block, re.MULTILINE):
+        for call in re.findall(r"(?:^|[|/] *|-m )mproto ([a-z].*)", block.replace("\\\n", " "), re.MULTILINE):
             parser.parse_args(shlex.split(call, comments=True))  # ends the test where it cannot
     (commands,) = (action.choices for action in parser._actions if isinstance(action.choices, dict))
     for command, rest in re.findall(r"`mproto ([a-z]+)([^`]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
