@@ -1,10 +1,11 @@
-"""What checkpoints cost in time, and what training costs in memory, beside the bare encoder with AdamW.
+"""Time of checkpoints, and memory of training compared with the bare encoder and AdamW.
 
     python benchmarks/checkpoints.py
 
-Trains the embedded encoder on the bundled corpus for some steps, writes a checkpoint after each, and divides the mean time of
-one by the default interval between two. Peak memory is that of two processes with the same batches: one trains with
-everything, the other takes the encoder forward and backward, with fused AdamW, and does nothing else.
+Trains the embedded encoder on the bundled corpus for some steps and writes a checkpoint after each.
+The mean time of a checkpoint is divided by the default interval between two. Peak memory is measured
+in two processes with the same batches: one trains as usual, the other only runs the encoder forward
+and backward with fused AdamW.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def run_training(name: str, corpus: list[Document], config: Config, **options: A
         config: all settings of the run.
         options: passed on to `mproto.train`.
     """
-    return train(corpus, config=config, on_progress=lambda progress: show_progress(name, progress), **options)
+    return train(corpus, config=config, progress=False, on_step=lambda step: show_progress(name, step), **options)
 
 
 def show_progress(name: str, progress: Progress) -> None:
@@ -120,8 +120,8 @@ def train_and_score(
     found: Cell = {
         "seconds": round(sum(progress.seconds for progress in result.history), 1),
         "cpu_seconds": cpu_seconds,
-        "steps": len(result.history),
-        "best_step": max(progress.step for progress in result.history if progress.best),
+        "steps": result.steps,
+        "best_step": result.best_step,
         "settings": changed_settings(config),
         split: score_on(gold, result.recognizer),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import runpy
@@ -86,6 +87,35 @@ def test_scores_are_shown_as_the_mean_of_seeds() -> None:
     assert cells.show(found, "dev") == "60.50 (50.0 / 75.0)"
     assert cells.show(found, "dev", digits=0, note="; 2 seeds") == "60.50 (50 / 75; 2 seeds)"
     assert cells.show([]) == "not run"
+
+
+def scripts() -> list[Path]:
+    return sorted([*(ROOT / "experiments").glob("*.py"), *(ROOT / "benchmarks").glob("*.py")])
+
+
+@pytest.mark.parametrize("script", scripts(), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_name_that_a_script_imports_exists(script: Path) -> None:
+    """Nothing else runs the benchmarks, nor the functions of experiments that train."""
+    for node in ast.walk(ast.parse(script.read_text())):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and node.module.partition(".")[0] in ("mproto", "experiments")
+        ):
+            module = import_module(node.module)
+            for alias in node.names:
+                if not hasattr(module, alias.name):
+                    import_module(f"{node.module}.{alias.name}")
+
+
+def test_every_setting_of_the_experiments_exists() -> None:
+    load_config = import_module("mproto.config").load_config
+    recipe, ablation = import_module("experiments.recipe"), import_module("experiments.ablation")
+    for settings in [*recipe.SETTINGS.values(), list(ablation.SETTINGS.values())]:
+        load_config(settings=settings)
+    for denoising in import_module("experiments.over_training").DENOISING:
+        load_config(settings=[f"mproto.denoising={denoising}"])
+    load_config(import_module("experiments.leak").PRESET)
 
 
 def test_the_list_says_what_is_done(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
