@@ -25,7 +25,7 @@ SETTINGS = ["training.epochs=0", f"training.min_steps={STEPS}", "training.averag
 def train() -> dict[str, float]:
     from mproto import annotate, demo
     from mproto import train as train_model
-    from mproto.config import Training, load_config
+    from mproto.config import load_config
     from mproto.training import folder as folder_module
 
     seconds: list[float] = []
@@ -42,7 +42,7 @@ def train() -> dict[str, float]:
     config = load_config(settings=[*SETTINGS, "training.checkpoint_minutes=0"])
     with tempfile.TemporaryDirectory() as folder:
         train_model(documents, config=config, output=Path(folder) / "run")
-    return {"checkpoint": sum(seconds) / len(seconds), "interval": 60 * Training().checkpoint_minutes}
+    return {"checkpoint": sum(seconds) / len(seconds), "interval": 60 * load_config().training.checkpoint_minutes}
 
 
 def bare() -> dict[str, float]:
