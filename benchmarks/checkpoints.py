@@ -1,10 +1,11 @@
-"""What checkpoints cost in time, and what training costs in memory, beside the bare encoder with AdamW.
+"""Time of checkpoints, and memory of training compared with the bare encoder and AdamW.
 
     python benchmarks/checkpoints.py
 
-Trains the embedded encoder on the bundled corpus for some steps, writes a checkpoint after each, and divides the mean time of
-one by the default interval between two. Peak memory is that of two processes with the same batches: one trains with
-everything, the other takes the encoder forward and backward, with fused AdamW, and does nothing else.
+Trains the embedded encoder on the bundled corpus for some steps and writes a checkpoint after each.
+The mean time of a checkpoint is divided by the default interval between two. Peak memory is measured
+in two processes with the same batches: one trains as usual, the other only runs the encoder forward
+and backward with fused AdamW.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SETTINGS = ["training.epochs=0", f"training.min_steps={STEPS}", "training.averag
 def train() -> dict[str, float]:
     from mproto import annotate, demo
     from mproto import train as train_model
-    from mproto.config import Training, load_config
+    from mproto.config import load_config
     from mproto.training import folder as folder_module
 
     seconds: list[float] = []
@@ -41,7 +42,7 @@ def train() -> dict[str, float]:
     config = load_config(settings=[*SETTINGS, "training.checkpoint_minutes=0"])
     with tempfile.TemporaryDirectory() as folder:
         train_model(documents, config=config, output=Path(folder) / "run")
-    return {"checkpoint": sum(seconds) / len(seconds), "interval": 60 * Training().checkpoint_minutes}
+    return {"checkpoint": sum(seconds) / len(seconds), "interval": 60 * load_config().training.checkpoint_minutes}
 
 
 def bare() -> dict[str, float]:

@@ -1,12 +1,13 @@
-"""How fast documents are converted and scored, and how much memory a large file takes.
+"""Speed of conversion and scoring, and memory for a large file.
 
     python benchmarks/formats.py                 # all three
-    python benchmarks/formats.py pairs           # every pair of formats, on the CoNLL03 training sentences
+    python benchmarks/formats.py pairs           # all pairs of formats, CoNLL03 training sentences
     python benchmarks/formats.py scoring         # 10,000 sentences
     python benchmarks/formats.py memory          # a JSON Lines file of 1 GB
 
-Times are seconds of one run on whatever machine this is, beside the time that Python's json takes to load and dump the
-same sentences (for folders: that the system takes to create as many files), which is what any such tool must spend.
+Times are seconds of one run. For comparison, the same run measures how long Python's json takes to
+load and dump the same sentences, and how long the system takes to create as many files as the folder
+formats write. Needs MPROTO_DATA.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from mproto import Document, convert, read_documents, score
 from mproto.errors import Notes
 from mproto.io.sources import Source
-from mproto.text import Document, convert, formats, read_documents, score
+from mproto.text import formats
 
 DATA = Path(os.environ.get("MPROTO_DATA", Path(__file__).parent / "../../shared/data"))
 FILE_NAMES = {

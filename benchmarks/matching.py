@@ -1,14 +1,15 @@
-"""Dictionary matching beside its peers, in one run.
+"""Speed of dictionary matching compared with other libraries.
 
-    python benchmarks/matching.py                    # 1,000, 100,000 and 1,000,000 entries
+    python benchmarks/matching.py                # 1,000, 100,000 and 1,000,000 entries
     python benchmarks/matching.py --sizes 1000
-    python benchmarks/matching.py --differences      # where the others find something else, and why
-    python benchmarks/matching.py --flat             # the same 1,000 terms among more and more that never occur
+    python benchmarks/matching.py --differences  # which matches differ, and why
+    python benchmarks/matching.py --flat         # 1,000 terms among more and more that never occur
 
-Every system finds the same case-insensitive terms in the CoNLL03 training sentences, repeated to 5 million words (slow ones
-get fewer and say so). Each runs in a process of its own. Words/s counts matching only, from what the system takes: words
-for mproto, spaCy (documents made before the clock starts) and the naive lookup, text for the others. Needs spacy, flashtext2
-and ahocorasick_rs.
+All systems find the same case-insensitive terms in the CoNLL03 training sentences, repeated to 5
+million words. Slow systems get fewer words; the table says how many. Each runs in its own process.
+The speed is that of matching alone, from the input that the system takes: words for mproto, spaCy
+(its documents are made before the clock starts) and the naive lookup, text for the others. Needs
+MPROTO_DATA, spacy, flashtext2 and ahocorasick_rs.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ DATA = Path(os.environ.get("MPROTO_DATA", Path(__file__).parent / "../../shared/
 SYSTEMS = ("mproto", "mproto-trie", "spacy", "flashtext2", "ahocorasick_rs", "naive")
 WORDS = 5_000_000
 SECONDS = 30
-"""A system stops repeating the corpus after so long."""
+"""A system stops repeating the corpus after this time."""
 
 
 def sentences() -> list[list[str]]:
@@ -38,7 +39,7 @@ def sentences() -> list[list[str]]:
 
 
 def terms(size: int) -> list[str]:
-    """The real dictionaries first, then made-up names of one to three words, half of them words of the corpus."""
+    """Return real dictionary terms, then made-up names, half of whose words are in the corpus."""
     real = [line.strip() for path in sorted((DATA / "dictionaries" / "conll03").glob("*.txt")) for line in path.open()]
     generator = random.Random(0)
     vocabulary = sorted({w for s in sentences() for w in s if w.isalpha() and len(w) > 3})
@@ -112,7 +113,7 @@ def run(system: str, size: int) -> dict[str, float]:
 
 
 def reload(size: int) -> tuple[float, float]:
-    """Seconds to build and keep an automaton, and to load it again in a new process, fingerprint included."""
+    """Measure the seconds to build and cache an automaton, and to load it in a new process."""
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[3]); from pathlib import Path; from matching import terms\n"
         "from mproto import Entry, Gazetteer; from mproto.gazetteer import Matcher\n"
@@ -126,7 +127,7 @@ def reload(size: int) -> tuple[float, float]:
 
 
 def end_to_end() -> float:
-    """Words per second of `mproto annotate` from JSON Lines to JSON Lines, on one core, start-up included."""
+    """Measure words per second of `mproto annotate` on JSON Lines, including its start."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "in.jsonl"
         lines = [json.dumps({"tokens": words, "entities": []}) + "\n" for words in sentences()]
@@ -144,7 +145,7 @@ def end_to_end() -> float:
 
 
 def flat(size: int) -> float:
-    """Words per second with terms of which only the first thousand can be found."""
+    """Measure words per second with terms of which only the first thousand occur."""
     from mproto import Document, Entry, Gazetteer
     from mproto.gazetteer import Matcher, MatchOptions
 
@@ -169,7 +170,7 @@ def flat(size: int) -> float:
 
 
 def differences(size: int = 100_000) -> None:
-    """Every match that one of the systems alone has, compared with the naive lookup's, by its kind."""
+    """Count the matches that differ from the naive lookup's, by kind and system."""
     from ahocorasick_rs import AhoCorasick, MatchKind
     from flashtext2 import KeywordProcessor
 
@@ -228,7 +229,7 @@ def main() -> None:
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--one", nargs=2, metavar=("SYSTEM", "SIZE"), help=argparse.SUPPRESS)
     parser.add_argument("--differences", action="store_true")
-    parser.add_argument("--flat", nargs="?", type=int, const=0, metavar="SIZE", help="(or only this size)")
+    parser.add_argument("--flat", nargs="?", type=int, const=0, metavar="SIZE", help="measure this size only")
     parsed = parser.parse_args()
     if parsed.flat:
         print(flat(parsed.flat))
@@ -237,7 +238,7 @@ def main() -> None:
         for size in parsed.sizes:
             command = [sys.executable, __file__, "--flat", str(size)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
-            print(f"{size:12,} entries, 1,000 of which can be found: {float(done.stdout):12,.0f} words/s", flush=True)
+            print(f"{size:12,} entries, 1,000 of which occur: {float(done.stdout):12,.0f} words/s", flush=True)
         return
     if parsed.differences:
         differences()
@@ -265,7 +266,7 @@ def main() -> None:
             )
         if "mproto" in parsed.systems:
             built, loaded = reload(size)
-            print(f"mproto: built and kept on disk in {built:.2f} s, loaded again in {loaded:.3f} s", flush=True)
+            print(f"mproto: built and cached in {built:.2f} s, loaded again in {loaded:.3f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""How long a report of 100,000 words takes, and what of it; the limit is a minute.
+"""Time of a report about 100,000 words, in all and by part. The limit is a minute.
 
     python benchmarks/report.py [--words 100000]
 
-The model is trained for a few steps on the bundled corpus, whose sentences are repeated until there are enough words.
+The model is trained for a few steps on the bundled corpus. Its sentences are repeated until there
+are enough words.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""`mproto serve` under load, on loopback: requests a second, errors, latency, memory, and what batching is worth.
+"""Load test of `mproto serve` on loopback: throughput, errors, latency, memory, gain of batching.
 
-    python benchmarks/service.py [--model DIR] [--clients 200] [--seconds 60] [--texts short|sentences] [--threads N]
+    python benchmarks/service.py [--model DIR] [--clients 200] [--seconds 60]
+                                 [--texts short|sentences] [--threads N]
 
-Without a model, one is trained for a few steps. The server is a process of its own, and so is each set of clients. Four
-parts: all clients at once, with micro-batching; half of them; all of them again with batches of one text; and requests at
-half the rate that the first part reached, sent whether or not earlier ones were answered. Goals: no error but 429, batching
-worth three times the requests, the slowest hundredth at half load within three times the median, memory that stays flat.
+Without --model, a model is trained for a few steps. The server and the clients run in processes of
+their own. There are four parts: all clients at once, with micro-batching; half of them; all of them
+with batches of one text; and requests at half the rate of the first part, sent whether or not
+earlier ones were answered. Goals: no error but 429; batching triples the throughput; the p99 latency
+at half the rate is at most three times the median; memory does not grow.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ SHORT = 40  # characters of a short text: a name, a query, a cell of a table
 
 
 class Load(NamedTuple):
-    """What clients do: `rate` requests a second, or, if it is 0, the next as soon as the last is answered."""
+    """The load: `rate` requests a second; with 0, each client waits for its last answer."""
 
     port: int
     clients: int
@@ -71,7 +73,7 @@ def quantiles(values: list[float]) -> tuple[float, float]:
 
 
 def bodies(kind: str) -> list[bytes]:
-    """Whole requests, as bytes: a client that spends little leaves the cores to the server."""
+    """Return whole requests as bytes, so that clients leave the cores to the server."""
     texts = [document.text for document in demo.documents("test")]
     if kind == "short":
         texts = [text[:SHORT].rpartition(" ")[0] for text in texts]
@@ -84,14 +86,14 @@ def bodies(kind: str) -> list[bytes]:
 
 
 class Client:
-    """One connection that stays open."""
+    """A connection that stays open."""
 
     def __init__(self, port: int) -> None:
         self._port = port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, request: bytes) -> str:
-        """The status code of the answer, or what went wrong instead."""
+        """Return the status code of the answer, or the name of the error."""
         try:
             if self._streams is None:
                 self._streams = await asyncio.open_connection("127.0.0.1", self._port)
@@ -128,7 +130,7 @@ async def closed_loop(load: Load, requests: list[bytes], result: Result, number:
 
 
 async def open_loop(load: Load, requests: list[bytes], result: Result, end: float) -> None:
-    """Requests at even times; latency counts from the time at which one was due."""
+    """Send requests at even intervals. Latency counts from the time at which one was due."""
     idle = [Client(load.port) for _ in range(load.clients)]
     tasks: set[asyncio.Task[None]] = set()
 
@@ -169,7 +171,7 @@ def _in_process(load: Load) -> Result:
 
 
 def run(load: Load) -> Result:
-    """The load, from a process of its own."""
+    """Run the load in its own process."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_in_process, (load,))
 
@@ -230,7 +232,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--texts", choices=("short", "sentences"), default="short")
     parser.add_argument("--threads", default=str(os.cpu_count() or 1))
-    parser.add_argument("--option", action="append", default=[], metavar="--NAME=VALUE", help="of mproto serve")
+    parser.add_argument("--option", action="append", default=[], metavar="--NAME=VALUE", help="option of mproto serve")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         model = asked.model or small_model(Path(folder))
@@ -242,7 +244,7 @@ def measure(model: Path, asked: argparse.Namespace) -> dict[str, object]:
     quick = Load(0, asked.clients, min(3.0, asked.seconds), asked.texts)
     memory = {}
     with serving(model, *options) as server:
-        run(quick._replace(port=server.port))  # allocators, caches and connections find their size
+        run(quick._replace(port=server.port))  # warm up allocators, caches and connections
         memory["start"] = server.megabytes
         full = run(Load(server.port, asked.clients, asked.seconds, asked.texts))
         memory["middle"] = server.megabytes

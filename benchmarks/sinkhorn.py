@@ -1,20 +1,23 @@
-"""The paper's transport beside its peers: 100 Sinkhorn iterations with λʳ = 0.001, on one thread, in one run.
+"""Speed of the paper's transport (100 Sinkhorn iterations, λʳ = 0.001) compared with POT.
 
     python benchmarks/sinkhorn.py
     python benchmarks/sinkhorn.py --repeats 21
 
-Words lie around prototypes in 384 dimensions; a cost is 1 − cosine. "a step" is what 32 sentences of BC5CDR give: 620 words
-labelled O against all 9 prototypes, and 45 and 40 words of two classes against their own 3. mproto solves the two classes at
-once, filled up to the same size; the others solve one problem after the other. Peers:
+Words lie around prototypes in 384 dimensions; a cost is 1 − cosine. "a step" is the size of a step of
+32 sentences of BC5CDR: 620 words labelled O against all 9 prototypes, and 45 and 40 words of two
+classes against their own 3. mproto solves the two classes at once, padded to the same size; the
+others solve one problem after the other. The peers are:
 
-- POT (numpy): `ot.bregman.sinkhorn_log` on arrays, which is what one gets without thinking about it
+- POT (numpy): `ot.bregman.sinkhorn_log` on arrays, the default choice of a POT user
 - POT (torch): the same on tensors
 - textbook: the algorithm in logarithms, ten lines of torch in float64
-- POT stabilized: `ot.sinkhorn(method="sinkhorn_stabilized")`, for information: the same updates, but from exp(−C/λʳ) itself,
-  which underflows, and it ends early where that gives nan; where its plan differs, its time is not that of the same work
+- POT stabilized: `ot.sinkhorn(method="sinkhorn_stabilized")`, for information only. It makes the
+  same updates, but starts from exp(−C/λʳ), which underflows, and stops early at nan. Where its plan
+  differs, it has not done the same work.
 
-Runs of all systems alternate, so that a busy machine slows all of them; times are medians, ratios are to mproto. The last
-column is the largest difference of any entry from the plan of POT (numpy). Needs POT.
+Runs of all systems alternate, so that other load slows all of them. Times are medians on one thread,
+and ratios are to mproto. The last column is the largest difference of any entry from the plan of POT
+(numpy). Needs POT.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ class Problem(NamedTuple):
 
 
 def problem(n: int, m: int, seed: int, others: int = 0) -> Problem:
-    """n words around m prototypes; with `others`, so many of the prototypes are those of O and get β of the mass."""
+    """Return n words around m prototypes, of which `others` are those of O and get β of the mass."""
     generator = torch.Generator().manual_seed(seed)
     prototypes = normalize(torch.randn(m, DIMENSION, generator=generator, dtype=torch.float64), dim=-1)
     noise = torch.randn(n, DIMENSION, generator=generator, dtype=torch.float64) / DIMENSION**0.5
@@ -58,7 +61,7 @@ def problem(n: int, m: int, seed: int, others: int = 0) -> Problem:
     return Problem(1 - words @ prototypes.T, prototypes.new_ones(n), b)
 
 
-def filled_up(problems: list[Problem]) -> Problem:
+def padded(problems: list[Problem]) -> Problem:
     n, m = (max(p.cost.shape[i] for p in problems) for i in (0, 1))
     together = Problem(*(torch.zeros(len(problems), *size, dtype=torch.float64) for size in ((n, m), (n,), (m,))))
     for i, (cost, a, b) in enumerate(problems):
@@ -88,7 +91,7 @@ def pot_numpy(cost: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 
 def pot_stabilized(cost: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    # It wants masses that sum to one.
+    # It requires masses that sum to one.
     total = float(a.sum())
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -114,7 +117,7 @@ PEERS: dict[str, Callable[..., Tensor]] = {
 
 
 def ours(*problems: Problem) -> list[Tensor]:
-    """Each of these may be several problems, filled up."""
+    """Solve problems, each of which may be a padded batch of several."""
     return [sinkhorn(*p, epsilon=EPSILON, iterations=ITERATIONS).matrix for p in problems]
 
 
@@ -124,7 +127,7 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     torch.set_num_threads(1)
     step = [problem(620, 9, 0, others=3), problem(45, 3, 1), problem(40, 3, 2)]
-    classes = filled_up(step[1:])
+    classes = padded(step[1:])
     sets: dict[str, tuple[list[Problem], Callable[[], list[Tensor]]]] = {}
     for n, m in ((200, 3), (1000, 8), (3000, 15)):
         one = problem(n, m, seed=n)
@@ -136,7 +139,7 @@ def main() -> None:
         for peer, solve in PEERS.items():
             systems[peer] = lambda solve=solve, problems=problems: [solve(*p) for p in problems]
         times: dict[str, list[float]] = {system: [] for system in systems}
-        plans: dict[str, list[Tensor]] = {system: run() for system, run in systems.items()}  # and warms up
+        plans: dict[str, list[Tensor]] = {system: run() for system, run in systems.items()}  # also warms up
         for _ in range(repeats):
             for system, run in systems.items():
                 start = time.perf_counter()

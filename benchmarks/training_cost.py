@@ -1,10 +1,12 @@
-"""What training MProto costs, as a ratio to a plain tagger on the same data.
+"""Cost of training MProto, as a ratio to a plain tagger on the same data.
 
-    python benchmarks/training_cost.py [--data bc5cdr-1.0] [--sentences 1500] [--set training.precision=bfloat16]
+    python benchmarks/training_cost.py [--data bc5cdr-1.0] [--sentences 1500]
+                                       [--set training.precision=bfloat16]
 
-Whole runs, as `mproto train` makes them: reading the words that mean alike, prototypes from data, the estimate of what is
-unlabelled, every step, averaging. Both take as many steps with the same encoder; they take turns, tagger first and last, so
-that the machine treats them alike. Time of the processor, all threads together. Needs MPROTO_DATA.
+Measures whole runs as `mproto train` makes them: neighbours, prototypes from data, the
+unlabelled-share estimate, all steps, averaging. Both systems take the same number of steps with the
+same encoder. They run in turns, tagger first and last, so that other load affects both alike. Times
+are processor time, summed over threads. Needs MPROTO_DATA.
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ def seconds(method: str, corpus: list[Document], settings: Sequence[str]) -> flo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default="bc5cdr-1.0")
-    parser.add_argument("--sentences", type=int, help="the first ones only; all by default")
-    parser.add_argument("--set", nargs="*", default=[], help="settings for both")
+    parser.add_argument("--sentences", type=int, help="use the first N only")
+    parser.add_argument("--set", nargs="*", default=[], help="settings of both systems")
     parsed = parser.parse_args()
     corpus = list(read_documents(DATA / "datasets" / parsed.data / "train.jsonl"))[: parsed.sentences]
     spent = dict.fromkeys(TURNS, 0.0)

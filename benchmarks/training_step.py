@@ -1,14 +1,16 @@
-"""A training step beside the least that it must cost, and beside the plain way to write it.
+"""Time of a training step, compared with the encoder alone and with a naive implementation.
 
     python benchmarks/training_step.py [--steps 40]
 
-- bare: the encoder's forward and backward pass and fused AdamW, on the same batches; nothing of the method.
-- mproto: the whole step of the training loop. Its parts are timed too: assignment with update, and losses.
-- bfloat16: the same with `training.precision=bfloat16`, on processors that have it.
-- naive: batches drawn at random and filled up to their longest sentence, AdamW as it comes, Sinkhorn in float32 logarithms, a
-  loop over classes and one over words.
+- bare: forward and backward pass of the encoder and fused AdamW, on the same batches, without the
+  method.
+- mproto: a whole step of the training loop. Assignment and update are also timed on their own.
+- bfloat16: the same with `training.precision=bfloat16`, on processors that support it.
+- naive: random batches padded to their longest sentence, unfused AdamW, Sinkhorn in float32
+  logarithms, a loop over classes and one over words.
 
-On BC5CDR sentences (MPROTO_DATA), denoising throughout, all taking turns so that the machine treats them alike.
+Uses BC5CDR sentences (MPROTO_DATA), with denoising in every step. All systems take turns, so that
+other load affects them alike.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ DATA = Path(os.environ.get("MPROTO_DATA", Path(__file__).parent / "../../shared/
 
 
 class Rival:
-    """A model with an optimiser of its own, and the time that its steps took."""
+    """A model with its optimiser and the time of its steps."""
 
     def __init__(self, labels: list[str], *, fused: bool) -> None:
         self.config = load_config(settings=["mproto.denoise_after=0", "mproto.beta=0.96"])
@@ -74,7 +76,7 @@ class Bare(Rival):
 
 class Whole(Rival):
     assignment = 0.0
-    working: Whole  # the one whose step it is
+    working: Whole  # the instance whose step is running
 
     def work(self, batch: Batch) -> None:
         Whole.working = self
@@ -120,7 +122,7 @@ def log_sinkhorn(cost: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.
 
 
 def time_assignment() -> None:
-    """Count the time inside `assign` too."""
+    """Add the time of `assign` to that of assignment."""
     import mproto.models.mproto as module
 
     def assign(*arguments: object, **keywords: object) -> object:

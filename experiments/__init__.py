@@ -1,1 +1,1 @@
-"""The paper's tables and figures, and what was tried on the way; every run is in LOG.md."""
+"""Scripts that regenerate the tables and figures of RESULTS.md; README.md says how to run them."""

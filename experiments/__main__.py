@@ -1,4 +1,4 @@
-"""python -m experiments list: what there is, what it costs, and what is done."""
+"""List the experiments, with the cells that are done and the time that the others take."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from importlib import import_module
 from experiments.cells import RESULTS
 
 NAMES = (
-    "annotation_quality",
     "main_table",
     "own_labels",
+    "annotation_quality",
     "ablation",
     "number_of_prototypes",
     "coverage",
@@ -25,8 +25,8 @@ NAMES = (
 
 def main() -> None:
     if sys.argv[1:] != ["list"]:
-        sys.exit("python -m experiments list, or python -m experiments.NAME")
-    print(f"{'python -m experiments.NAME':28s} {'done':>9s} {'minutes left':>13s}  what")
+        sys.exit("usage: python -m experiments list, or python -m experiments.NAME --help")
+    print(f"{'python -m experiments.NAME':28s} {'done':>9s} {'minutes left':>13s}  measures")
     for name in NAMES:
         module = import_module(f"experiments.{name}")
         cells = module.cells()

@@ -1,4 +1,4 @@
-"""What experiments share: the data, and cells that are run once."""
+"""The data, the call that trains, and cells: results computed once and kept as JSON files."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from mproto import Document, read_documents, score, train
-from mproto.training.folder import read_history
+from mproto.config import load_config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mproto import Recognizer
+    from mproto import Recognizer, TrainingResult
     from mproto.config import Config
     from mproto.training.loop import Progress
 
@@ -24,28 +25,17 @@ _ROOT = Path(os.environ.get("MPROTO_DATA", Path(__file__).parent / "../../shared
 DATA, DICTIONARIES = _ROOT / "datasets", _ROOT / "dictionaries"
 RESULTS = Path(__file__).parent / "results"
 RUNS = Path(__file__).parent / "runs"
-"""Where unfinished cells keep their checkpoints."""
+"""Run folders of unfinished cells, with their checkpoints."""
 PRECISION = f"training.precision={os.environ.get('EXPERIMENTS_PRECISION', 'auto')}"
-"""`bfloat16` takes three fifths of the time on processors that have it; each cell keeps what it was run with."""
+"""`bfloat16` takes three fifths of the time where the processor supports it. Cells record it."""
 SHOWN_EVERY = 25
-BEFORE = (
-    "mproto.beta=0.96",
-    "mproto.shared_doubt=0",
-    "mproto.labelled_share=0",
-    "training.average=0",
-    "shapes=false",
-    "attention_dropout=0.1",
-    "mproto.denoise_after=0.33",
-    "mproto.solver=sinkhorn",
-    "mproto.price=0.3333",
-)
-"""The defaults of the first experiments, where they have changed since."""
+"""Steps between two lines of progress."""
 Cell = dict[str, Any]
 
 
 def require_data() -> None:
     if not DATA.is_dir():
-        sys.exit(f"{DATA} is not there: set MPROTO_DATA")
+        sys.exit(f"{DATA} does not exist; set MPROTO_DATA to the folder that holds datasets/ and dictionaries/")
 
 
 def documents(data: str, split: str) -> list[Document]:
@@ -53,100 +43,139 @@ def documents(data: str, split: str) -> list[Document]:
 
 
 def once(name: str, work: Callable[[], Cell]) -> Cell:
-    """The result of a piece of work: kept under `results/NAME.json`, and not worked out again where that is there."""
-    path = RESULTS / f"{name}.json"
-    if not path.exists():
-        result = work()
+    """Load `results/NAME.json`, or compute and save it if it does not exist."""
+    found = load(name)
+    if found is None:
+        found = work()
+        path = RESULTS / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps(result, indent=1) + "\n")
+        partial.write_text(_one_line_per_key(found))
         partial.rename(path)
-    found: Cell = json.loads(path.read_text())
     return found
 
 
 def load(name: str) -> Cell | None:
-    """The result of a piece of work, if it is done."""
+    """Load `results/NAME.json` if it exists."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def train_in_folder(
+def load_all(names: Iterable[str]) -> list[Cell]:
+    """Load those cells that exist."""
+    return [cell for name in names if (cell := load(name))]
+
+
+def _one_line_per_key(cell: Cell) -> str:
+    lines = ",\n".join(f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in cell.items())
+    return f"{{\n{lines}\n}}\n"
+
+
+def run_training(name: str, corpus: list[Document], config: Config, **options: Any) -> TrainingResult:
+    """Train, printing a line every 25 steps. Nothing else here calls `mproto.train`.
+
+    Args:
+        name: printed in front of each line.
+        corpus: documents with distant spans.
+        config: all settings of the run.
+        options: passed on to `mproto.train`.
+    """
+    return train(corpus, config=config, progress=False, on_step=lambda step: show_progress(name, step), **options)
+
+
+def show_progress(name: str, progress: Progress) -> None:
+    if progress.step % SHOWN_EVERY == 0:
+        print(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.logs}", flush=True)
+
+
+def train_and_score(
     name: str,
     corpus: list[Document],
-    dev: list[Document] | None,
-    test: list[Document],
+    gold: list[Document],
     config: Config,
-    look: Callable[[Recognizer], Cell] | None = None,
+    *,
+    split: str = "test",
+    dev: list[Document] | None = None,
     labelled: Sequence[Document] = (),
-    beside: Callable[[Recognizer], Recognizer] | None = None,
+    combine: Callable[[Recognizer], Recognizer] | None = None,
+    inspect: Callable[[Recognizer], Cell] | None = None,
 ) -> Cell:
-    """Train, going on from where an interrupted run was, and score the model on test.
+    """Train, resuming an interrupted run, and score the model.
 
-    What `look` finds out about the model is kept as `seen`. Documents that are `labelled` are learnt from too. What
-    `beside` makes of the model, by putting a gazetteer beside it, is scored as well, as `beside_terms`.
+    Args:
+        name: of the cell; also of its folder in `runs/`.
+        corpus: documents with distant spans.
+        gold: documents to score on.
+        config: all settings of the run.
+        split: the name under which the scores are stored: `test` or `dev`.
+        dev: documents with human labels that choose the weights.
+        labelled: documents whose human labels are learnt from.
+        combine: return the model with a gazetteer; its scores are stored as `with_gazetteer`.
+        inspect: return further values to store.
     """
     folder = RUNS / name.replace(" ", "-")
-
-    def show(progress: Progress) -> None:
-        if progress.step % SHOWN_EVERY == 0:
-            print(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.logs}", flush=True)
-
     resumed, start = folder.exists(), time.process_time()
-    recognizer = train(corpus, labelled=labelled, dev=dev, config=config, output=folder, resume=True, on_progress=show)
+    result = run_training(name, corpus, config, labelled=labelled, dev=dev, output=folder, resume=True)
     cpu_seconds = None if resumed else round(time.process_time() - start, 1)
-    history = read_history(folder)
-    bare = [document.bare() for document in test]
-    scores = score(zip(test, recognizer.predict(bare), strict=True))
-    more = {} if look is None else {"seen": look(recognizer)}
-    if beside is not None:
-        more["beside_terms"] = score(zip(test, beside(recognizer).predict(bare), strict=True)).as_dict()
-    shutil.rmtree(folder)
-    settings = json.loads(json.dumps(config.as_dict()).replace(str(_ROOT), "MPROTO_DATA"))
-    return {
-        "cell": name,
-        "seed": config.training.seed,
-        "seconds": round(sum(progress.seconds for progress in history), 1),
+    found: Cell = {
+        "seconds": round(sum(progress.seconds for progress in result.history), 1),
         "cpu_seconds": cpu_seconds,
-        "steps": len(history),
-        "kept_step": max(progress.step for progress in history if progress.best),
-        "test": scores.as_dict(),
-        "config": settings,
-        **more,
+        "steps": result.steps,
+        "best_step": result.best_step,
+        "settings": changed_settings(config),
+        split: score_on(gold, result.recognizer),
     }
+    if combine is not None:
+        found["with_gazetteer"] = score_on(gold, combine(result.recognizer))
+    if inspect is not None:
+        found |= inspect(result.recognizer)
+    shutil.rmtree(folder)
+    return found
 
 
-def train_and_score(name: str, data: str, config: Config, split: str) -> Cell:
-    """Train without development data, score the last model on a split, and say what it took."""
-    history: list[Progress] = []
+def changed_settings(config: Config, preset: str = "default") -> dict[str, Any]:
+    """Return the settings that differ from those of a preset, by their full names."""
+    usual = _flat(load_config(preset).as_dict())
+    changed = {name: value for name, value in _flat(config.as_dict()).items() if value != usual[name]}
+    found: dict[str, Any] = json.loads(json.dumps(changed).replace(str(_ROOT), "MPROTO_DATA"))
+    return found
 
-    def remember(progress: Progress) -> None:
-        history.append(progress)
-        if progress.step % SHOWN_EVERY == 0:
-            print(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.logs}", flush=True)
 
-    start = time.perf_counter()
-    recognizer = train(documents(data, "train"), config=config, on_progress=remember)
-    seconds = time.perf_counter() - start
-    gold = documents(data, split)
-    scores = score(zip(gold, recognizer.predict(gold), strict=True))
-    kept = [progress.logs["kept"] for progress in history if "kept" in progress.logs]
+def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        flat |= {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
+    return flat
+
+
+def score_on(gold: list[Document], recognizer: Recognizer) -> Cell:
+    """Predict entities in the bare text of documents and score them."""
+    return scores(gold, recognizer.predict([document.bare() for document in gold]))
+
+
+def scores(gold: Iterable[Document], predicted: Iterable[Document]) -> Cell:
+    """Return the figures to store: strict scores, Loc. and Cls. F1, and F1 by type, as shares."""
+    found = score(zip(gold, predicted, strict=True)).as_dict()
     return {
-        "cell": name,
-        "data": data,
-        "seed": config.training.seed,
-        "seconds": round(seconds, 1),
-        "steps": len(history),
-        "words_per_second": round(sum(p.words for p in history) / sum(p.seconds for p in history)),
-        split: scores.as_dict(),
-        "kept": [
-            round(sum(kept[i : i + SHOWN_EVERY]) / len(kept[i : i + SHOWN_EVERY]), 4)
-            for i in range(0, len(kept), SHOWN_EVERY)
-        ],
-        "config": config.as_dict(),
+        **{key: round(found["overall"][key], 6) for key in ("precision", "recall", "f1")},
+        "loc_f1": round(found["loc"]["f1"], 6),
+        "cls_f1": round(found["cls"]["f1"], 6),
+        "types": {label: round(counts["f1"], 6) for label, counts in found["types"].items()},
     }
 
 
-def figures(result: Cell, split: str) -> str:
-    overall = result[split]["overall"]
-    return " ".join(f"{100 * overall[key]:.2f}" for key in ("f1", "precision", "recall"))
+def percent(cell: Cell, split: str = "test") -> dict[str, float]:
+    """Return F1, precision and recall of a cell, in percent."""
+    return {key: round(100 * cell[split][key], 4) for key in ("f1", "precision", "recall")}
+
+
+def show(cells: Sequence[Cell], split: str = "test", *, digits: int = 1, note: str = "") -> str:
+    """Write the mean of cells that differ in their seeds as `F1 (P / R)`; `not run` without any."""
+    if not cells:
+        return "not run"
+    values = [percent(cell, split) for cell in cells]
+    return show_scores(*(mean(one[key] for one in values) for key in ("f1", "precision", "recall")), digits, note)
+
+
+def show_scores(f1: float, precision: float, recall: float, digits: int = 1, note: str = "") -> str:
+    return f"{f1:.2f} ({precision:.{digits}f} / {recall:.{digits}f}{note})"

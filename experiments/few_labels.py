@@ -1,9 +1,8 @@
-"""A few sentences that people labelled beside the distant ones, and all of them: MProto and the plain tagger.
+"""A few human-labelled sentences next to distant labels, and human labels alone.
 
-    python -m experiments.few_labels [--data conll03-1.0] [--methods mproto] [--numbers 20] [--render]
-
-The paper leaves both for later (its Limitations). With 0 labelled sentences, and for the tagger with all, cells are those of
-the main table. The sentences are the same for both methods, drawn at random. Needs MPROTO_DATA.
+The paper leaves both for later (its Limitations). The cells without labelled sentences, and the
+tagger's cell with human labels alone, are those of the main table. MProto and the plain tagger get the same
+sentences, drawn at random.
 """
 
 from __future__ import annotations
@@ -11,26 +10,25 @@ from __future__ import annotations
 import random
 
 from experiments import systems
-from experiments.arguments import arguments
-from experiments.cells import Cell, documents, load, once, train_in_folder
-from experiments.page import write_section
+from experiments.cells import Cell, documents, load_all, once, show, train_and_score
+from experiments.command import run_command
 
-ABOUT, MINUTES = "a few labelled sentences beside distant labels, and all", 8
+ABOUT, MINUTES = "a few human-labelled sentences next to distant labels, and all", 8
 DATA = ("bc5cdr-0.2", "conll03-1.0")
 METHODS = {"tagger": "plain tagger", "mproto": "MProto"}
 ALL = "all"
 NUMBERS = ("0", "5", "20", "100", ALL)
-NOTE = """Strict F1 on test (precision / recall) with so many sentences of the training data labelled by people, beside the
-distant labels of the others; *all*: by people alone. Seed 0. No labelled sentence is used for anything but training.
-`python -m experiments.few_labels` makes this section."""
+NOTE = """Strict F1 on test (precision / recall). So many sentences of the training data have human
+labels, the others distant ones; *all*: human labels alone. Seed 0. Labelled sentences are used for
+training only. The tagger with human labels alone was stopped after one or two epochs (README.md)."""
 
 
 def cell_name(method: str, number: str, data: str) -> str:
     if number == "0":
-        return systems.cell_name(method, data, 0)
+        return systems.cell_name(method, data)
     if number == ALL:
         if method == "tagger":
-            return systems.cell_name("supervised", data, 0)
+            return systems.cell_name("supervised", data)
         return f"few_labels/{method}-{systems.corpus_of(data)}-{ALL}"
     return f"few_labels/{method}-{data}-{number}"
 
@@ -39,23 +37,23 @@ def cells() -> list[str]:
     return [cell_name(method, number, data) for method in METHODS for number in NUMBERS for data in DATA]
 
 
-def cell(method: str, number: str, data: str) -> Cell:
+def cell(number: str, method: str, data: str) -> Cell | None:
     if number == "0":
-        return systems.cell(method, data, 0)
+        return systems.cell(method, data)
     if number == ALL and method == "tagger":
-        return systems.cell("supervised", data, 0)
+        return systems.cell("supervised", data)
 
     def run() -> Cell:
         corpus = documents(data, "train")
-        places = list(range(len(corpus)))
-        if number != ALL:
-            places = sorted(random.Random(0).sample(places, int(number)))
-        labelled = [corpus[place] for place in places]
+        places = range(len(corpus)) if number == ALL else random.Random(0).sample(range(len(corpus)), int(number))
         chosen = set(places)
-        others = [document for place, document in enumerate(corpus) if place not in chosen]
-        config = systems.config_of(method, data, 0)
-        name = f"{number} labels {method} {data}"
-        return train_in_folder(name, others, None, documents(data, "test"), config, labelled=labelled)
+        return train_and_score(
+            f"{number} labels {method} {data}",
+            [document for place, document in enumerate(corpus) if place not in chosen],
+            documents(data, "test"),
+            systems.config_of(method, data, 0),
+            labelled=[corpus[place] for place in sorted(chosen)],
+        )
 
     return once(cell_name(method, number, data), run)
 
@@ -64,24 +62,13 @@ def render() -> str:
     rows = []
     for data in DATA:
         for method, title in METHODS.items():
-            shown = []
-            for number in NUMBERS:
-                found = load(cell_name(method, number, data))
-                values = systems.overall(found) if found else None
-                figures = values and f"{values['f1']:.2f} ({values['precision']:.1f} / {values['recall']:.1f})"
-                shown.append(figures or "not run")
+            shown = [show(load_all([cell_name(method, number, data)])) for number in NUMBERS]
             rows.append(f"| {data}, {title} | {' | '.join(shown)} |")
     return "\n".join([NOTE, "", f"| labelled sentences | {' | '.join(NUMBERS)} |", "|---|---|---|---|---|---|", *rows])
 
 
 def main() -> None:
-    parsed = arguments(__doc__, data=DATA, methods=METHODS, numbers=NUMBERS)
-    if not parsed.render:
-        for number in parsed.numbers:
-            for method in parsed.methods:
-                for data in parsed.data:
-                    print(number, method, data, systems.overall(cell(method, number, data)), flush=True)
-    write_section("Few labels", render())
+    run_command(__doc__, "Few labels", render, cell, numbers=NUMBERS, methods=METHODS, data=DATA)
 
 
 if __name__ == "__main__":

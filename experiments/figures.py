@@ -1,4 +1,4 @@
-"""Figures as small SVG files that stand on their own, in light and dark."""
+"""Draw figures as self-contained SVG files, in light and dark."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from mproto.html.markup import COLOURS, STYLE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from experiments.cells import Cell
-
 FIGURES = RESULTS.parent / "figures"
 KEY_HEIGHT, KEYS_A_ROW = 18, 4
 PANEL_HEIGHT = (charts.HEIGHT + 44) / 2
 
 
 def save_lines(name: str, series: Mapping[str, Sequence[tuple[float, float]]], unit: str = "") -> str:
-    """Curves over steps, or something in a unit, with the key above them; the Markdown that shows the file."""
+    """Draw curves with a key above them, and return the Markdown for it. `unit`: of the x axis."""
     curves = [Curve(title, tuple(points)) for title, points in series.items() if points]
     keys, above = _line_keys([curve.name for curve in curves])
     inside = f'{keys}<g transform="translate(0 {above})">{_inside(charts.line_chart(curves, unit))}</g>'
@@ -30,7 +28,7 @@ def save_lines(name: str, series: Mapping[str, Sequence[tuple[float, float]]], u
 
 
 def save_panels(name: str, panels: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> str:
-    """A small chart for each title, two in a row, each with the same lines, whose key is above them all."""
+    """Draw a small chart for each title, two in a row. All have the same lines, with one key above."""
     keys, above = _line_keys(list(next(iter(panels.values()))))
     drawn = []
     for number, (title, series) in enumerate(panels.items()):
@@ -41,22 +39,26 @@ def save_panels(name: str, panels: Mapping[str, Mapping[str, Sequence[tuple[floa
     return _save(name, keys + "".join(drawn), charts.WIDTH, above + PANEL_HEIGHT * -(-len(panels) // 2))
 
 
-def save_map(name: str, found: Cell, *, without_other: bool = True) -> str:
-    """A map of words and prototypes; the paper leaves the many words of O out."""
-    points = [(x, y, kind) for x, y, kind in found["points"] if kind or not without_other]
-    large = [(x, y, kind, title) for x, y, kind, title in found["prototypes"] if kind or not without_other]
+def save_map(
+    name: str,
+    classes: Sequence[str],
+    points: Sequence[tuple[float, float, int]],
+    prototypes: Sequence[tuple[float, float, int, str]],
+) -> str:
+    """Draw a map of words and prototypes, each with its class; O is left out as in the paper."""
     keys = "".join(
         f'<path class="f{n % COLOURS}" transform="translate({14 + 120 * n} 10)" d="{charts.SHAPES[charts.shape_number(n)]}"/>'
         f'<text x="{24 + 120 * n}" y="14">{escape(title)}</text>'
-        for n, title in enumerate(found["classes"])
-        if n or not without_other
+        for n, title in enumerate(classes)
+        if n
     )
-    inside = f'{keys}<g transform="translate(0 {KEY_HEIGHT})">{_inside(charts.scatter(points, large))}</g>'
+    drawn = charts.scatter([point for point in points if point[2]], [one for one in prototypes if one[2]])
+    inside = f'{keys}<g transform="translate(0 {KEY_HEIGHT})">{_inside(drawn)}</g>'
     return _save(name, inside, 640, 640 + KEY_HEIGHT)
 
 
 def save_heat(name: str, rows: Sequence[str], columns: Sequence[str], shares: Sequence[Sequence[float]]) -> str:
-    """A table of shares from 0 to 1, the darker the greater."""
+    """Draw a table of shares from 0 to 1. Greater shares are darker."""
     side, left, top = 74, 90, 24
     cells = [
         f'<text x="{left + side * (j + 0.5)}" y="16" text-anchor="middle">{escape(c)}</text>'
@@ -76,7 +78,7 @@ def save_heat(name: str, rows: Sequence[str], columns: Sequence[str], shares: Se
 
 
 def _line_keys(names: Sequence[str]) -> tuple[str, int]:
-    """Which line is which, and how high that is."""
+    """Draw the key of the lines, and return it with its height."""
     keys = [
         f'<path class="curve {charts.line_class(n)}" d="M{x} {y}h26"/><text x="{x + 32}" y="{y + 4}">{escape(name)}</text>'
         for n, name in enumerate(names)
@@ -103,4 +105,9 @@ def _save(name: str, inside: str, width: float, height: float) -> str:
     )
     FIGURES.mkdir(exist_ok=True)
     (FIGURES / f"{name}.svg").write_text(text)
+    return link(name)
+
+
+def link(name: str) -> str:
+    """Return the Markdown that shows a figure."""
     return f"![{name}](figures/{name}.svg)"

@@ -1,10 +1,11 @@
-"""Maps of words and prototypes, from models that cells train."""
+"""Maps of words and prototypes, drawn when a cell trains its model. Points are not stored."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from experiments.cells import Cell, documents
+from experiments.figures import save_map
 from mproto.analysis.report import report
 
 if TYPE_CHECKING:
@@ -13,10 +14,14 @@ if TYPE_CHECKING:
     from mproto import Recognizer
 
 WORDS = 20_000
+"""Most test words that a map is computed from."""
 
 
-def word_map(data: str) -> Callable[[Recognizer], Cell]:
-    """What draws the map of a model: test words with their human classes (no more than their places and classes are kept)."""
+def draw_map(figure: str, data: str) -> Callable[[Recognizer], Cell]:
+    """Return a function that draws a model's map and returns how many words each prototype serves.
+
+    The map shows test words with their human classes.
+    """
 
     def draw(recognizer: Recognizer) -> Cell:
         gold = [document.with_spans((), document.spans) for document in documents(data, "test")]
@@ -24,7 +29,7 @@ def word_map(data: str) -> Callable[[Recognizer], Cell]:
         assert found is not None
         points = [(round(p.x, 3), round(p.y, 3), p.number) for p in found.word_map.points]
         prototypes = [(round(p.x, 3), round(p.y, 3), p.number, p.word) for p in found.word_map.prototypes]
-        served = {card.name: card.served for card in found.cards}
-        return {"classes": ["O", *recognizer.labels], "points": points, "prototypes": prototypes, "served": served}
+        save_map(figure, ["O", *recognizer.labels], points, prototypes)
+        return {"served": {card.name: card.served for card in found.cards}}
 
     return draw

@@ -1,22 +1,19 @@
-"""The paper's table of M, the number of prototypes of each class.
+"""The paper's table of M, the number of prototypes per class.
 
-    python -m experiments.number_of_prototypes [--numbers 1 3] [--data bc5cdr-1.0] [--render]
-
-Models of M = 1 and 3 are drawn too (`features.py`).
-Needs MPROTO_DATA.
+The runs with M = 1 and 3 also draw the maps of `features`.
 """
 
 from __future__ import annotations
 
 from experiments import systems
-from experiments.arguments import arguments
-from experiments.cells import Cell, documents, load, once, train_in_folder
-from experiments.maps import word_map
-from experiments.page import write_section
+from experiments.cells import Cell, documents, load_all, once, show, show_scores, train_and_score
+from experiments.command import run_command
+from experiments.maps import draw_map
 from mproto.config import load_config
 
-ABOUT, MINUTES = "number of prototypes, M = 1 … 6", 10
+ABOUT, MINUTES = "number of prototypes per class, M = 1 … 6", 10
 DATA = ("bc5cdr-1.0", "conll03-1.0")
+MAPPED = (1, 3)
 PUBLISHED = {
     1: ((75.74, 85.94, 80.52), (84.39, 79.27, 81.75)),
     2: ((77.36, 83.43, 80.28), (83.42, 79.27, 81.29)),
@@ -25,12 +22,18 @@ PUBLISHED = {
     5: ((73.52, 84.14, 78.47), (82.84, 77.96, 80.32)),
     6: ((76.09, 85.49, 80.52), (84.53, 79.55, 81.97)),
 }
-NOTE = """*The paper:* three are best on both data sets, five worst, two or three points below. *Here:* no number stands out:
-F1 moves up and down with M by as much as it does with the seed, and one prototype is as good as any. One seed."""
+NOTE = """*The paper:* three are best on both data sets and five are worst, two or three points
+below. *Here:* no number stands out. F1 varies with M as much as it does with the seed, and one
+prototype is as good as any. One seed; test."""
 
 
 def cell_name(number: int, data: str) -> str:
     return f"number_of_prototypes/{data}-{number}"
+
+
+def map_name(number: int, data: str) -> str:
+    """Return the name of the figure that a run with this M draws."""
+    return f"features-{data}-{number}"
 
 
 def cells() -> list[str]:
@@ -39,10 +42,12 @@ def cells() -> list[str]:
 
 def cell(number: int, data: str) -> Cell:
     def run() -> Cell:
-        config = load_config(settings=[*systems.budget(data, 0), f"mproto.prototypes={number}"])
-        train, test = documents(data, "train"), documents(data, "test")
-        return train_in_folder(
-            f"M={number} {data}", train, None, test, config, word_map(data) if number in (1, 3) else None
+        return train_and_score(
+            f"M={number} {data}",
+            documents(data, "train"),
+            documents(data, "test"),
+            load_config(settings=[*systems.budget(data, 0), f"mproto.prototypes={number}"]),
+            inspect=draw_map(map_name(number, data), data) if number in MAPPED else None,
         )
 
     return once(cell_name(number, data), run)
@@ -52,25 +57,15 @@ def render() -> str:
     rows = []
     for number, paper in PUBLISHED.items():
         shown = []
-        for data, theirs in zip(DATA, paper, strict=True):
-            found = load(cell_name(number, data))
-            ours = "not run"
-            if found:
-                values = systems.overall(found)
-                ours = f"{values['f1']:.2f} ({values['precision']:.1f} / {values['recall']:.1f})"
-            shown += [ours, f"{theirs[2]:.2f} ({theirs[0]:.1f} / {theirs[1]:.1f})"]
+        for data, (precision, recall, f1) in zip(DATA, paper, strict=True):
+            shown += [show(load_all([cell_name(number, data)])), show_scores(f1, precision, recall)]
         rows.append(f"| {number} | {' | '.join(shown)} |")
     header = f"| M | {' | '.join(f'{data}: F1 (P / R) | the paper' for data in DATA)} |"
     return "\n".join([NOTE, "", header, "|---|---|---|---|---|", *rows])
 
 
 def main() -> None:
-    parsed = arguments(__doc__, data=DATA, numbers=PUBLISHED)
-    if not parsed.render:
-        for number in parsed.numbers:
-            for data in parsed.data:
-                print(number, data, systems.overall(cell(number, data)), flush=True)
-    write_section("Number of prototypes", render())
+    run_command(__doc__, "Number of prototypes", render, cell, numbers=PUBLISHED, data=DATA)
 
 
 if __name__ == "__main__":

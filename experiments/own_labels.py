@@ -1,37 +1,32 @@
-"""What the default matching is worth: the paper's dictionaries, looked up by mproto's own rules.
+"""What the default matching gains: the paper's dictionaries, matched by mproto's own rules.
 
-    python -m experiments.own_labels [--methods mproto] [--data bc5cdr-1.0] [--seeds 0 1 2] [--render]
-
-The main table learns from the labels that were published with the data. Here the same dictionaries label the same sentences
-as `mproto train --gazetteer` does, and stand beside the model as with `--combine prefer-gazetteer`. The rules of matching
-were looked at on development data (`lookup`), never on test. Needs MPROTO_DATA.
+The models of the main table learn from the labels that were published with the data. Here the same
+dictionaries label the same sentences as `mproto train --gazetteer` does, and are combined with the
+model by `prefer-gazetteer`. The rules of matching were compared on development data, never on test.
 """
 
 from __future__ import annotations
 
-from statistics import mean
-
 from experiments import systems
-from experiments.arguments import arguments
-from experiments.cells import Cell, documents, load, once, train_in_folder
-from experiments.page import write_section
-from experiments.systems import gazetteer_of
-from mproto import annotate, score
+from experiments.cells import Cell, documents, load_all, once, scores, show, train_and_score
+from experiments.command import run_command
+from mproto import annotate
 from mproto.gazetteer import MatchOptions
 
-ABOUT, MINUTES = "labels by the default matching, and the dictionary beside the model", 8
+ABOUT, MINUTES = "labels by the default matching, and the gazetteer combined with the model", 8
 DATA = {"bc5cdr-1.0": "BC5CDR 1.0", "bc5cdr-0.2": "BC5CDR 0.2", "conll03-1.0": "CoNLL03 1.0"}
 METHODS = {"mproto": "MProto", "tagger": "plain tagger", "supervised": "human labels for all sentences"}
 RULES = {
-    "paper": "as for the paper",
+    "paper": "the paper's matching",
     "insensitive": "`--case insensitive`",
     "sensitive": "`--case sensitive`",
     "smart": "default",
 }
-NOTE = """Strict F1 (precision / recall): the main table's models learn from the labels that were published with the data;
-here the same dictionaries label the same sentences by mproto's own rules, and stand beside the model (*terms beside it*:
-`prefer-gazetteer`). With several seeds, the mean. CoNLL03's knowledge base was never published.
-`python -m experiments.own_labels` makes this section."""
+NOTE = """Strict F1 (precision / recall). *Published labels* are those of the main table; *own
+labels* are made by mproto's default matching from the same dictionaries. *With gazetteer*: the same
+terms, combined with the model (`prefer-gazetteer`). The mean of the seeds that were run. CoNLL03's
+knowledge base was never published. The models with human labels were stopped after one or two
+epochs (README.md)."""
 
 
 def lookup_name(data: str) -> str:
@@ -47,105 +42,83 @@ def cells() -> list[str]:
 
 
 def exists(method: str, data: str) -> bool:
-    """Human labels are the same however many terms there are."""
+    """Say whether a cell exists: human labels do not depend on the size of the dictionary."""
     return method != "supervised" or data.endswith("1.0")
 
 
 def lookup(data: str) -> Cell:
-    """What lookup alone finds, by each rule of matching, on development and on test."""
+    """Score lookup alone, by each rule of matching, on development and test data."""
 
     def run() -> Cell:
         found: Cell = {}
         for split in ("dev", "test"):
             gold = documents(data, split)
-            bare, gazetteer = [document.bare() for document in gold], gazetteer_of(data)
+            bare, gazetteer = [document.bare() for document in gold], systems.gazetteer_of(data)
             for rule in RULES:
                 labelled = (
                     annotate(bare, gazetteer, matching="paper")
                     if rule == "paper"
                     else annotate(bare, gazetteer, options=MatchOptions(case=rule))  # type: ignore[arg-type]
                 )
-                found.setdefault(split, {})[rule] = score(zip(gold, labelled, strict=True)).as_dict()["overall"]
+                found.setdefault(split, {})[rule] = scores(gold, labelled)
         return found
 
     return once(lookup_name(data), run)
 
 
-def cell(method: str, data: str, seed: int) -> Cell:
-    """A model of the default labels."""
+def cell(data: str, method: str, seed: int) -> Cell | None:
+    """Run a model on the labels of the default matching, or load its cell."""
+    lookup(data)
+    if not exists(method, data):
+        return None
 
     def run() -> Cell:
-        gazetteer = gazetteer_of(data)
-        train = documents(data, "train")
+        gazetteer = systems.gazetteer_of(data)
+        corpus = documents(data, "train")
         if method == "supervised":
-            train = [document.with_spans(document.gold or (), None) for document in train]
+            corpus = systems.with_human_labels(corpus)
         else:
-            train = list(annotate([document.bare() for document in train], gazetteer))
-        config = systems.config_of(method, data, seed)
-        return train_in_folder(
+            corpus = list(annotate([document.bare() for document in corpus], gazetteer))
+        return train_and_score(
             f"own labels {method} {data} {seed}",
-            train,
-            None,
+            corpus,
             documents(data, "test"),
-            config,
-            beside=lambda model: model.with_gazetteer(gazetteer, "prefer-gazetteer"),
+            systems.config_of(method, data, seed),
+            combine=lambda model: model.with_gazetteer(gazetteer, "prefer-gazetteer"),
         )
 
     return once(cell_name(method, data, seed), run)
 
 
-def _figures(scores: list[dict[str, float]]) -> str:
-    if not scores:
-        return "not run"
-    f1, precision, recall = (100 * mean(one[key] for one in scores) for key in ("f1", "precision", "recall"))
-    return f"{f1:.2f} ({precision:.0f} / {recall:.0f})"
-
-
-def _row(title: str, values: list[str]) -> str:
-    return f"| {title} | {' | '.join(values)} |"
+def _row(title: str, groups: list[list[Cell]], split: str) -> str:
+    return f"| {title} | {' | '.join(show(group, split, digits=0) for group in groups)} |"
 
 
 def render() -> str:
-    lines = [NOTE, "", _row("lookup alone, development", list(DATA.values())), "|---|---|---|---|"]
-    found = {data: load(lookup_name(data)) for data in DATA}
-    for rule, title in RULES.items():
-        lines.append(_row(title, [_figures([c["dev"][rule]] if c else []) for c in found.values()]))
-    lines += ["", _row("test", list(DATA.values())), "|---|---|---|---|"]
-    for rule in ("paper", "smart"):
-        title = f"lookup alone, {RULES[rule]}"
-        lines.append(_row(title, [_figures([c["test"][rule]] if c else []) for c in found.values()]))
+    head, line = f" | {' | '.join(DATA.values())} |", "|---|---|---|---|"
+    found = [load_all([lookup_name(data)]) for data in DATA]
+    lines = [NOTE, "", f"| lookup alone, development{head}", line]
+    lines += [_row(title, _by_rule(found, "dev", rule), rule) for rule, title in RULES.items()]
+    lines += ["", f"| test{head}", line]
+    lines += [_row(f"lookup alone, {RULES[rule]}", _by_rule(found, "test", rule), rule) for rule in ("paper", "smart")]
     for method, title in METHODS.items():
-        own = [[c for seed in range(3) if (c := load(cell_name(method, data, seed)))] for data in DATA]
-        theirs = [[c for seed in range(3) if (c := systems.found(method, data, seed))] for data in DATA]
-        if method != "supervised":
-            lines.append(_row(f"{title}, published labels", [_shown(group, "test") for group in theirs]))
-            lines.append(_row(f"{title}, own labels", [_shown(group, "test") for group in own]))
+        own = [load_all(cell_name(method, data, seed) for seed in systems.SEEDS) for data in DATA]
+        published = [systems.done(method, data) for data in DATA]
+        if method == "supervised":
+            lines.append(_row(title, published, "test"))
         else:
-            lines.append(_row(title, [_shown(group, "test") for group in theirs]))
-        lines.append(_row("… and terms beside it", [_shown(group, "beside_terms") for group in own]))
+            lines.append(_row(f"{title}, published labels", published, "test"))
+            lines.append(_row(f"{title}, own labels", own, "test"))
+        lines.append(_row("… with gazetteer", own, "with_gazetteer"))
     return "\n".join(lines)
 
 
-def _shown(group: list[Cell], key: str) -> str:
-    return _figures([cell[key]["overall"] for cell in group])
+def _by_rule(found: list[list[Cell]], split: str, rule: str) -> list[list[Cell]]:
+    return [[{rule: cell[split][rule]} for cell in group] for group in found]
 
 
 def main() -> None:
-    parsed = arguments(__doc__, methods=METHODS, data=DATA, seeds=range(3))
-    if not parsed.render:
-        for data in parsed.data:
-            lookup(data)
-            for method in [method for method in parsed.methods if exists(method, data)]:
-                for seed in parsed.seeds:
-                    found = cell(method, data, seed)
-                    print(
-                        method,
-                        data,
-                        seed,
-                        *(_figures([found[k]["overall"]]) for k in ("test", "beside_terms")),
-                        flush=True,
-                    )
-    write_section("Own labels", render())
+    run_command(__doc__, "Own labels", render, cell, data=DATA, methods=METHODS, seeds=systems.SEEDS)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""RESULTS.md: one section for each experiment, which writes its own and leaves the others alone."""
+"""RESULTS.md: each experiment writes its own section and leaves the others alone."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ ORDER = (
     "Number of prototypes",
     "Dictionary coverage",
     "Words and prototypes",
-    "Denoised transport over training",
+    "Denoising over training",
     "The label leak of the published code",
+    "Few labels",
+    "Ingredients of the recipe",
+    "What limits the score",
 )
 TITLE = """# Results
 
-`python -m experiments list` names the command that writes each section; [LOG.md](LOG.md) has how it came about.
+Each section is generated; [README.md](README.md) lists the commands, and the limits of these figures.
+[DECISIONS.md](DECISIONS.md) says what follows from them.
 """
 
 
 def write_section(heading: str, text: str) -> None:
-    """Put a section into the page, in place of the one with the same heading; known ones come first, in their order."""
+    """Replace the section with this heading, or add it; those of `ORDER` come first."""
     before = PAGE.read_text() if PAGE.exists() else TITLE
     head, *sections = before.split("\n## ")
     found = {section.partition("\n")[0]: section.partition("\n")[2].strip() for section in sections}

@@ -1,10 +1,8 @@
-"""How good denoising could be: every unlabelled entity word is left out, and no other.
+"""Perfect denoising: a model that never learns from unlabelled entity words.
 
-    python -m experiments.perfect_denoising [--data conll03-1.0] [--shares 0 2]
-
-Human labels of train say which. What such a model scores on development data is what leaving words out can give; what is
-missing to a fully supervised model is not the fault of words that were learnt as O. Shares are those of labelled words in a
-step (`mproto.labelled_share`), in tenths. Needs MPROTO_DATA.
+The human labels of train tell which words those are. The score on development data is an upper
+bound for what leaving words out can gain. `limits` shows it. The cells have different weights of
+labelled words (`mproto.labelled_share`), in tenths.
 """
 
 from __future__ import annotations
@@ -15,9 +13,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from experiments import systems
-from experiments.arguments import arguments
-from experiments.cells import SHOWN_EVERY, Cell, documents, figures, once
-from mproto import Recognizer, score
+from experiments.cells import Cell, changed_settings, documents, once, score_on, show_progress
+from mproto import Recognizer
 from mproto.config import load_config
 from mproto.models.batch import only_words
 from mproto.models.encoder import Encoder
@@ -32,18 +29,16 @@ if TYPE_CHECKING:
     from mproto.models.base import Step
     from mproto.models.batch import Batch
 
-DATA, SHARES = ("bc5cdr-1.0", "bc5cdr-0.2", "conll03-1.0", "conll03-kb"), (0, 2, 4)
 LEFT_OUT = -1
+"""The label of words that the model never learns from."""
 
 
-class Told(MProtoModel):
-    """A model that never sees words with the label −1."""
-
+class PerfectDenoising(MProtoModel):
     def start(self, batches: Iterator[Batch], generator: torch.Generator) -> None:
         super().start(map(_without, batches), generator)
 
     def learn_order(self, tags: Iterable[Sequence[int]]) -> None:
-        """Of the dictionary's labels, in which those words are O."""
+        """Count transitions in the dictionary's labels, where those words are O."""
         super().learn_order([0 if tag == LEFT_OUT else tag for tag in sentence] for sentence in tags)
 
     def step(self, batch: Batch, progress: float) -> Step:
@@ -55,42 +50,29 @@ def _without(batch: Batch) -> Batch:
     return only_words(batch, batch.labels != LEFT_OUT)
 
 
-def run(data: str, share: int) -> Cell:
-    settings = [*systems.budget(data, 1), "mproto.denoise=false", f"mproto.labelled_share={share / 10}"]
+def cell_name(data: str, tenths: int) -> str:
+    return f"perfect_denoising/{data}-{tenths}"
+
+
+def cell(data: str, tenths: int) -> Cell:
+    return once(cell_name(data, tenths), lambda: _run(data, tenths))
+
+
+def _run(data: str, tenths: int) -> Cell:
+    settings = [*systems.budget(data, 1), "mproto.denoising=none", f"mproto.labelled_share={tenths / 10}"]
     config = load_config(settings=settings)
     torch.manual_seed(config.training.seed)
-    corpus, dev = documents(data, "train"), documents(data, "dev")
-    model = Told(Encoder.load(config.encoder, shapes=config.shapes), label_set(corpus), config.mproto)
-    human = [model.tag_numbers(document.with_spans(document.gold or (), None)) for document in corpus]
-    told = Data.of(corpus, model)
+    corpus = documents(data, "train")
+    encoder = Encoder.load(config.encoder, shapes=config.word_shapes)
+    model = PerfectDenoising.build(encoder, label_set(corpus), config)
+    human = [model.tag_numbers(document) for document in systems.with_human_labels(corpus)]
+    distant = Data.of(corpus, model)
     tags = [
         [LEFT_OUT if not tag and true else tag for tag, true in zip(*both, strict=True)]
-        for both in zip(told.tags, human, strict=True)
+        for both in zip(distant.tags, human, strict=True)
     ]
-    loop = Loop(model, replace(told, tags=tags), config.training, Average(config.training.average))
+    loop = Loop(model, replace(distant, tags=tags), config.training, Average(config.training.average))
     loop.start()
     for progress in loop.run():
-        if progress.step % SHOWN_EVERY == 0:
-            print(f"perfect {data} {share} {progress.step}/{progress.steps} {progress.loss:.4f}", flush=True)
-    found = Recognizer(model, config).predict(document.bare() for document in dev)
-    return {"dev": score(zip(dev, found, strict=True)).as_dict(), "config": config.as_dict()}
-
-
-def cell_name(data: str, share: int) -> str:
-    return f"perfect_denoising/{data}-{share}"
-
-
-def cell(data: str, share: int) -> Cell:
-    return once(cell_name(data, share), lambda: run(data, share))
-
-
-def main() -> None:
-    parsed = arguments(__doc__, data=DATA, shares=SHARES)
-    for data in parsed.data:
-        for share in parsed.shares:
-            found = figures(cell(data, share), "dev")
-            print(f"{data}, labelled words {share / 10} of a step: F1 P R {found}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        show_progress(f"perfect denoising {data} {tenths}", progress)
+    return {"settings": changed_settings(config), "dev": score_on(documents(data, "dev"), Recognizer(model, config))}
