@@ -180,7 +180,7 @@ def test_the_threshold_and_the_name_of_the_group() -> None:
     label = every[0][2]
     of_one_type = [entity for doc in pipeline(threshold={label: 1.0}).pipe(TEXTS) for entity in all_of(doc)]
     assert [e[:3] for e in of_one_type] == [e[:3] for e in every if e[2] != label or e[3] >= 1]
-    with pytest.raises(InputError, match="a threshold for 'Nothing', which the model does not know"):
+    with pytest.raises(InputError, match="a threshold for 'Nothing', but the model has no such type"):
         pipeline(threshold={"Nothing": 0.5})(TEXTS[0])
     for wrong in ({"threshold": 1.5}, {"batch_size": 0}):
         with pytest.raises(InputError, match="threshold is 1.5; give|batch_size is 0; give"):

@@ -79,7 +79,7 @@ class PlainTagger:
             self._model = AutoModelForTokenClassification.from_pretrained(folder, local_files_only=True).eval()
         model = original.model
         self.labels, self.tokens, self.window, self.prototype_names = model.labels, model.tokens, model.window, ()
-        self.at_once, self.encoder_name = model.at_once, model.encoder_name
+        self.tokens_per_batch, self.encoder_name = model.tokens_per_batch, model.encoder_name
         self.tags = tuple(self._model.config.id2label[number] for number in range(len(model.tags)))
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:  # noqa: ARG002

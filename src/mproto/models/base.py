@@ -213,8 +213,8 @@ class Model(nn.Module, ABC):
         return min(self.reach, self.encoder.window)
 
     @property
-    def at_once(self) -> int | None:
-        """The sub-words that are best read together, if any number is: more do not fit into a processor's cache."""
+    def tokens_per_batch(self) -> int | None:
+        """The most sub-words of a batch that the CPU's cache holds; no limit on other devices."""
         return CACHED if self.device.type == "cpu" else None
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
