@@ -1,1 +1,4 @@
-"""From tagged words to entities, for PyTorch models and exported models alike. Imports neither PyTorch nor transformers."""
+"""From tagged words to entities, for PyTorch models and exported models alike.
+
+Imports neither PyTorch nor transformers.
+"""

@@ -21,10 +21,10 @@ class Entity(NamedTuple):
     Attributes:
         span: its place and type.
         score: the mean score of its words, from 0 to 1.
-        prototype: the prototype of its type nearest to its first word, for example `Disease-2`; `None` if the model has
-            no prototypes.
-        margin: the similarity to that prototype minus the similarity to the nearest prototype of any other class.
-            Negative if the neighbouring words decided the tag (Viterbi).
+        prototype: the prototype of its type nearest to its first word, for example `Disease-2`;
+            `None` if the model has no prototypes.
+        margin: the similarity to that prototype minus the similarity to the nearest prototype of
+            any other class. Negative if the neighbouring words decided the tag (Viterbi).
         feature: (d,) a numpy array, the feature of its first word, if features were asked for.
     """
 
@@ -43,8 +43,8 @@ def read_entities(
 ) -> list[list[Entity]]:
     """Return the entities of each document.
 
-    Windows share no own words, and the tags of a document are put together before they are decoded. So an entity that
-    continues in the next window is still one entity.
+    Windows share no own words, and the tags of a document are put together before they are decoded.
+    So an entity that continues in the next window is still one entity.
 
     Args:
         documents: the documents; `Window.document` is an index into them.
@@ -67,7 +67,8 @@ class _DocumentTags:
     Attributes:
         tags: the index of each word's tag.
         scores: the score of each word.
-        rows: for each word with a tag other than O, the batch and the row in it that hold its other columns.
+        rows: for each word with a tag other than O, the batch and the row in it that hold its other
+            columns.
     """
 
     def __init__(self, count: int) -> None:
@@ -76,7 +77,7 @@ class _DocumentTags:
         self.rows: dict[int, tuple[Tagged, int]] = {}
 
     def add(self, start: int, columns: Tagged, rows: slice) -> None:
-        """Add the words of a window, which begin at `start` in the document and are `rows` of the batch."""
+        """Add the words of a window. They begin at word `start`, and are `rows` of the batch."""
         tags = columns.tags[rows]
         place = slice(start, start + len(tags))
         self.tags[place], self.scores[place] = tags, columns.scores[rows]

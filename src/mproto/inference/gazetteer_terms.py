@@ -1,4 +1,4 @@
-"""Gazetteer terms in the texts that a model tags, and how they are combined with the model's entities."""
+"""Gazetteer terms in texts, and how they are combined with the entities of a model."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ class GazetteerTerms:
 
     Args:
         gazetteer: the terms.
-        combination: how terms and entities are combined. `off` returns the model's entities only; terms still tell
-            their provenance. `union` adds terms where the model finds no entity. `prefer-gazetteer` also replaces the
-            model's entities by the terms that they overlap with.
+        combination: how terms and entities are combined. `off` returns the model's entities only;
+            terms still tell their provenance. `union` adds terms where the model finds no entity.
+            `prefer-gazetteer` also replaces the model's entities by the terms that they overlap
+            with.
         options: how terms are matched.
 
     Raises:
@@ -55,7 +56,10 @@ class GazetteerTerms:
         self.options = options
 
     def find(self, document: Document) -> list[TermMatch]:
-        """Return the terms in a document, from left to right. The matching options settle terms with several types."""
+        """Return the terms in a document, from left to right.
+
+        The matching options settle terms with several types.
+        """
         starts, ends = document.edges
         return [
             TermMatch(Span(starts[match.start], ends[match.end - 1], type_), entry)
@@ -67,8 +71,8 @@ class GazetteerTerms:
     def combine(self, entities: Sequence[Entity], matches: Sequence[TermMatch]) -> list[Entity]:
         """Combine the model's entities with terms, in order of position.
 
-        A term that the model finds too, with the same span, keeps the model's score and prototype. Any other term has a
-        score of 1 and no prototype.
+        A term that the model finds too, with the same span, keeps the model's score and prototype.
+        Any other term has a score of 1 and no prototype.
         """
         if self.combination == "off":
             return list(entities)
@@ -79,7 +83,10 @@ class GazetteerTerms:
 
 
 def _without_overlaps(preferred: Sequence[Entity], others: Sequence[Entity]) -> list[Entity]:
-    """Return all preferred entities, and the others that overlap with none of them. Both are in order."""
+    """Return all preferred entities, and the others that overlap with none of them.
+
+    Both are in order.
+    """
     kept, place = list(preferred), 0
     for entity in others:
         while place < len(preferred) and preferred[place].span.end <= entity.span.start:

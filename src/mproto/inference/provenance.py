@@ -19,9 +19,10 @@ def provenance_of(entity: Entity, entry: Entry | None, mentions: Mentions | None
         mentions: the model's example mentions, if it has any.
 
     Returns:
-        For a term, `{"source": "gazetteer", "entry", "file", "line"}`, with `id` if the entry has one. For any other
-        entity, `{"source": "model"}`, with `prototype` and `margin` if the model has prototypes, and with `like` (the
-        most similar training mentions) if it has example mentions.
+        For a term, `{"source": "gazetteer", "entry", "file", "line"}`, with `id` if the entry has
+        one. For any other entity, `{"source": "model"}`, with `prototype` and `margin` if the model
+        has prototypes, and with `like` (the most similar training mentions) if it has example
+        mentions.
     """
     if entry is not None:
         found: dict[str, Any] = {"source": "gazetteer", "entry": entry.surface}

@@ -60,7 +60,7 @@ def gliner(document: Document, entities: Sequence[Entity], extras: Sequence[Extr
 
 
 def spacy(document: Document, entities: Sequence[Entity], extras: Sequence[Extra]) -> dict[str, Any]:
-    """Write entities as input for spaCy's displaCy: `displacy.render(result, style="ent", manual=True)`."""
+    """Write entities for spaCy's displaCy: `displacy.render(result, style="ent", manual=True)`."""
     spans = [
         {"start": e.span.start, "end": e.span.end, "label": e.span.label, "score": e.score, **extra}
         for e, extra in zip(entities, extras, strict=True)

@@ -1,4 +1,4 @@
-"""The interface between a recogniser and its network, which is a PyTorch model or an exported one."""
+"""The interface of a recogniser to its network, a PyTorch model or an exported one."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ class Tagged(NamedTuple):
     Attributes:
         tags: (W) the index of each word's tag.
         scores: (W) the score of each tag, from 0 to 1.
-        prototypes: (W) the index of the nearest prototype of the tag's class, if the model has prototypes.
-        margins: (W) the similarity to that prototype minus the similarity to the nearest prototype of any other class.
+        prototypes: (W) the index of the nearest prototype of the tag's class, if the model has
+            prototypes.
+        margins: (W) the similarity to that prototype minus the similarity to the nearest prototype
+            of any other class.
         features: (W, d) a numpy array, the words' features, if they were asked for.
     """
 
@@ -58,7 +60,10 @@ class Tagger(Protocol):
 
     @property
     def tokens_per_batch(self) -> int | None:
-        """The most sub-words of a batch, padding included, that a CPU's cache holds; `None` for no preference."""
+        """The most sub-words of a batch that the CPU's cache holds; `None` for no limit."""
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
-        """Tag the own words of some windows in one batch, with features if wanted. The model is not changed."""
+        """Tag the own words of some windows in one batch, with features if wanted.
+
+        The model is not changed.
+        """

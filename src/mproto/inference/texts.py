@@ -1,4 +1,4 @@
-"""The input of a recogniser as documents: one text, a list or a stream of texts, or texts that are split into words."""
+"""The input of a recogniser as documents: a text, several texts, or texts split into words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 10_000_000
 """The longest text that is accepted."""
 FIRST_BLOCK, LARGEST_BLOCK = 32, 1024
-"""Documents in the first block, and in the largest one. The windows of a block are sorted by length together."""
+"""Documents in the first block, and in the largest one. The windows of a block are sorted by length
+together."""
 BLOCK_CHARACTERS = 1_000_000
 """Characters in a block; a longer document is a block of its own."""
 
@@ -24,7 +25,8 @@ def is_one(texts: Any, *, split: bool) -> bool:
     """Return whether the input is one text, not several.
 
     Args:
-        texts: a text, or an iterable of texts. A text that is split into words is a list or a tuple of strings.
+        texts: a text, or an iterable of texts. A text that is split into words is a list or a tuple
+            of strings.
         split: whether texts are split into words.
     """
     if not split:
@@ -36,7 +38,8 @@ def check_call(texts: Any, *, split: bool, batch_size: object) -> None:
     """Check the arguments of a call before the first result is asked for.
 
     Raises:
-        InputError: the input is neither a text nor an iterable of texts, or the batch size is wrong.
+        InputError: the input is neither a text nor an iterable of texts, or the batch size is
+            wrong.
     """
     check_batch_size(batch_size)
     if not is_one(texts, split=split) and (isinstance(texts, str | bytes | Mapping) or not _is_iterable(texts)):
@@ -57,7 +60,9 @@ def check_batch_size(batch_size: object) -> None:
 
 
 def as_documents(texts: Iterable[Any], *, split: bool) -> Iterator[Document]:
-    """Yield a document for each text. A text is read from the iterable only when its document is asked for.
+    """Yield a document for each text.
+
+    A text is read from the iterable only when its document is asked for.
 
     Raises:
         InputError: one of the texts has the wrong type.
@@ -69,8 +74,8 @@ def as_documents(texts: Iterable[Any], *, split: bool) -> Iterator[Document]:
 def blocks(documents: Iterable[Document]) -> Iterator[list[Document]]:
     """Group documents into blocks that are tagged together.
 
-    The first block is small so that the first result of a stream comes soon. Later blocks grow, because sorting more
-    windows by length means less padding. Long documents make a block smaller.
+    The first block is small so that the first result of a stream comes soon. Later blocks grow,
+    because sorting more windows by length means less padding. Long documents make a block smaller.
     """
     block: list[Document] = []
     size, most = 0, FIRST_BLOCK
@@ -118,7 +123,10 @@ def _from_words(words: Any, number: int) -> Document:
 
 
 def _is_iterable(value: Any) -> bool:
-    """Return whether a loop can go over the value. Classes with only `__getitem__` are iterable, too."""
+    """Return whether a loop can go over the value.
+
+    Classes with only `__getitem__` are iterable, too.
+    """
     try:
         iter(value)
     except TypeError:

@@ -19,8 +19,8 @@ def thresholds(wanted: Threshold, labels: Sequence[str]) -> dict[str, float]:
     """Return the lowest score of each type.
 
     Args:
-        wanted: one threshold for all types, or a mapping from types to thresholds. Types that the mapping leaves out
-            have no threshold (0). With `None`, no type has one.
+        wanted: one threshold for all types, or a mapping from types to thresholds. Types that the
+            mapping leaves out have no threshold (0). With `None`, no type has one.
         labels: all types.
 
     Raises:
