@@ -1,4 +1,4 @@
-"""Whether an exported model says what the original says."""
+"""Check that an exported model gives the same results as the original."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ if TYPE_CHECKING:
     from mproto.text.document import Document, Span
 
 LEAST_AGREEMENT = 0.98
-"""Of the words' labels, for models with rounded weights; others must agree on every word."""
-MOST_LOST = 0.01
-"""Of the F1, where people labelled the documents."""
+"""The least share of words with the same tag for a quantized model. Any other export must agree on
+all words."""
+MOST_LOST_F1 = 0.01
+"""The most F1 that a quantized model may lose on human labels."""
 
 
-class Parity(NamedTuple):
-    """How an exported model compares with the original.
+class Comparison(NamedTuple):
+    """The results of an exported model, compared with those of the original.
 
     Attributes:
-        documents: that were read.
-        words: in them.
-        same: words with the same label.
-        f1: of the exported model's entities, with the original's for right.
-        original: the F1 of the original on the labels of people, where there are any.
-        exported: that of the exported one.
+        documents: the number of documents.
+        words: the number of words in them.
+        same: the number of words with the same tag.
+        f1: the F1 of the exported model's entities, with the original's entities as gold.
+        original: the F1 of the original on human labels, if there are any.
+        exported: the F1 of the exported model on human labels.
     """
 
     documents: int
@@ -41,68 +42,71 @@ class Parity(NamedTuple):
 
     @property
     def agreement(self) -> float:
-        """The share of words with the same label."""
+        """The share of words with the same tag."""
         return self.same / max(self.words, 1)
 
     @property
     def difference(self) -> float | None:
-        """How much F1 the exported model has more."""
+        """The F1 of the exported model minus that of the original, on human labels."""
         return None if self.exported is None or self.original is None else self.exported - self.original
 
     def check(self, *, exact: bool) -> None:
-        """See to it that the two agree well enough.
+        """Check that the two agree well enough.
+
+        Args:
+            exact: whether all words must have the same tag; `False` for a quantized model.
 
         Raises:
-            MprotoError: they do not.
+            MprotoError: they do not agree.
         """
         lost = -(self.difference or 0.0)
-        if self.agreement < (1 if exact else LEAST_AGREEMENT) or lost > (0 if exact else MOST_LOST):
+        if self.agreement < (1 if exact else LEAST_AGREEMENT) or lost > (0 if exact else MOST_LOST_F1):
             needed = "all of them" if exact else f"at least {LEAST_AGREEMENT:.0%}"
             f1 = f", and the F1 is {100 * lost:.2f} lower" if lost > 0 else ""
             hint = "Please report this." if exact else "Export it without --int8."
             raise MprotoError(
-                f"the exported model gives {self.agreement:.2%} of {self.words:,} words the label that the original gives "
-                f"({needed} should be the same){f1}; nothing was written. {hint}"
+                f"the exported model gives only {self.agreement:.2%} of {self.words:,} words the same tag as the "
+                f"original ({needed} should be the same){f1}; nothing was written. {hint}"
             )
 
 
-def compare(original: Recognizer, exported: Recognizer, documents: Sequence[Document], *, gold: bool) -> Parity:
-    """Read documents with both.
+def compare(original: Recognizer, exported: Recognizer, documents: Sequence[Document], *, gold: bool) -> Comparison:
+    """Tag documents with both models.
 
     Args:
-        original: the model.
-        exported: what was made of it.
-        documents: with words.
-        gold: whether people labelled them.
+        original: the original model.
+        exported: the exported model.
+        documents: documents with words.
+        gold: whether the documents have human labels.
     """
     bare = [document.bare() for document in documents]
-    (labels, spans), (other_labels, other_spans) = (_read(recognizer, bare) for recognizer in (original, exported))
-    right = [document.by_people().spans for document in documents]
-    return Parity(
+    (tags, spans), (other_tags, other_spans) = (_tag(recognizer, bare) for recognizer in (original, exported))
+    expected = [document.by_people().spans for document in documents]
+    return Comparison(
         len(bare),
-        len(labels),
-        sum(labels[word] == other_labels[word] for word in labels),
+        len(tags),
+        sum(tags[word] == other_tags[word] for word in tags),
         _f1(bare, spans, other_spans),
-        _f1(bare, right, spans) if gold else None,
-        _f1(bare, right, other_spans) if gold else None,
+        _f1(bare, expected, spans) if gold else None,
+        _f1(bare, expected, other_spans) if gold else None,
     )
 
 
-def _read(
+def _tag(
     recognizer: Recognizer, documents: Sequence[Document]
 ) -> tuple[dict[tuple[int, int], int], list[tuple[Span, ...]]]:
-    """The tag of every word, and the entities of every document."""
+    """Return the tag of every word (document, index), and the entities of every document."""
     tagged = list(recognizer.tagged(documents))
     tags: dict[tuple[int, int], int] = {}
-    for windows, said in tagged:
+    for windows, columns in tagged:
         places = [(window.document, window.start + i) for window in windows for i in range(len(window.firsts))]
-        tags.update(zip(places, said.tags, strict=True))
+        tags.update(zip(places, columns.tags, strict=True))
     found = read_entities(documents, tagged, recognizer.tagger.tags, recognizer.tagger.prototype_names)
     return tags, [tuple(entity.span for entity in entities) for entities in found]
 
 
-def _f1(documents: Sequence[Document], right: Sequence[Sequence[Span]], found: Sequence[Sequence[Span]]) -> float:
+def _f1(documents: Sequence[Document], gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> float:
     scorer = Scorer(None)
-    for document, expected, guess in zip(documents, right, found, strict=True):
-        scorer.add(document.text, expected, guess)
+    for document, expected, found in zip(documents, gold, predicted, strict=True):
+        scorer.add(document.text, expected, found)
     return scorer.scores().overall.f1
