@@ -18,7 +18,7 @@ from experiments.arguments import arguments
 from experiments.cells import SHOWN_EVERY, Cell, documents, once
 from mproto import train
 from mproto.analysis.prototypes import prototype_model
-from mproto.analysis.words import look
+from mproto.analysis.word_table import read_words
 from mproto.config import load_config
 from mproto.method.losses import class_logits
 from mproto.training.data import Data
@@ -45,7 +45,7 @@ def run(variant: str, data: str) -> Cell:
             print(f"doubt {variant} {data} {progress.step}/{progress.steps} {progress.loss:.4f}", flush=True)
 
     recognizer = train(corpus, config=load_config(settings=settings), on_progress=show)
-    words = look(recognizer, corpus)
+    words = read_words(recognizer, corpus)
     model = prototype_model(recognizer.model)
     assert model is not None
     logits = class_logits(

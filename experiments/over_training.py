@@ -20,8 +20,8 @@ from experiments.cells import Cell, documents, load, once
 from experiments.figures import save_heat, save_lines, save_panels
 from experiments.page import write_section
 from mproto import train
-from mproto.analysis.prototypes import flow, prototype_model
-from mproto.analysis.words import look
+from mproto.analysis.prototypes import prototype_model, reassign
+from mproto.analysis.word_table import read_words
 from mproto.config import load_config
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def run(data: str, *, denoise: bool) -> Cell:
 
 @torch.no_grad()
 def _look(recognizer: Recognizer, sample: list) -> Cell:  # type: ignore[type-arg]
-    words = look(recognizer, sample)
+    words = read_words(recognizer, sample)
     model = prototype_model(recognizer.model)
     assert model is not None
     by_class = model.bank.class_similarity(model.bank.similarity(words.features))
@@ -84,7 +84,7 @@ def _look(recognizer: Recognizer, sample: list) -> Cell:  # type: ignore[type-ar
         **{kind: mean(own, chosen) for kind, chosen in kinds.items()},
         "ahead": {kind: mean(own - by_class[:, 0], chosen) for kind, chosen in kinds.items()},
         "types": [mean(own, words.gold == number) for number in range(len(model.labels) + 1)],
-        "plan": flow(model, words).counts.tolist(),
+        "plan": reassign(model, words).counts.tolist(),
     }
 
 
