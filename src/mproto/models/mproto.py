@@ -18,7 +18,7 @@ from mproto.method.assignment import Transport, assign
 from mproto.method.losses import class_cross_entropy, compactness, labelled_weights, prototype_cross_entropy
 from mproto.method.prototypes import OTHER, PrototypeBank
 from mproto.models.base import Decisions, Model, Prediction, Step
-from mproto.models.word_embeddings import meanings
+from mproto.models.word_embeddings import word_embeddings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ class MProtoModel(Model):
             return
         first = words[:MOST_WORDS]
         small = torch.tensor([word[:1].islower() for word in first], device=self.device)
-        found = find_kin(meanings(self.encoder, first), small)
+        found = find_kin(word_embeddings(self.encoder, first), small)
         if found is None:
             return
         shares = torch.tensor(labelled[: len(first)], device=self.device, dtype=found.weights.dtype)
