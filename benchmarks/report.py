@@ -13,9 +13,9 @@ import time
 from itertools import cycle, takewhile
 
 from mproto import annotate, demo, train
-from mproto.analysis.projection import choose, project
+from mproto.analysis.projection import choose_words, project
 from mproto.analysis.report import MOST_POINTS, report
-from mproto.analysis.words import look
+from mproto.analysis.word_table import read_words
 from mproto.config import load_config
 from mproto.html.report_page import report_page
 
@@ -35,9 +35,9 @@ def main() -> None:
 
     documents = list(takewhile(enough, cycle(labelled)))
     start = time.perf_counter()
-    words = look(recognizer, documents)
+    words = read_words(recognizer, documents)
     read = time.perf_counter()
-    project(words.features[choose(words, MOST_POINTS)])
+    project(words.features[choose_words(words, MOST_POINTS)])
     mapped = time.perf_counter()
     page = report_page(report(recognizer, [], documents, most_words=wanted))
     whole = time.perf_counter() - mapped

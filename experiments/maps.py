@@ -27,9 +27,9 @@ def draw_map(figure: str, data: str) -> Callable[[Recognizer], Cell]:
         gold = [document.with_spans((), document.spans) for document in documents(data, "test")]
         found = report(recognizer, [], gold, most_words=WORDS).findings
         assert found is not None
-        points = [(round(p.x, 3), round(p.y, 3), p.number) for p in found.word_map.points]
-        prototypes = [(round(p.x, 3), round(p.y, 3), p.number, p.word) for p in found.word_map.prototypes]
+        points = [(round(p.x, 3), round(p.y, 3), p.class_number) for p in found.word_map.points]
+        prototypes = [(round(p.x, 3), round(p.y, 3), p.class_number, p.word) for p in found.word_map.prototypes]
         save_map(figure, ["O", *recognizer.labels], points, prototypes)
-        return {"served": {card.name: card.served for card in found.cards}}
+        return {"served": {card.name: card.words for card in found.cards}}
 
     return draw

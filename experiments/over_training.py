@@ -17,8 +17,8 @@ from experiments import systems
 from experiments.cells import Cell, changed_settings, documents, load, once, run_training
 from experiments.command import run_command
 from experiments.figures import save_heat, save_lines, save_panels
-from mproto.analysis.prototypes import flow, prototype_model
-from mproto.analysis.words import look
+from mproto.analysis.prototypes import prototype_model, reassign
+from mproto.analysis.word_table import read_words
 from mproto.config import load_config
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _run(data: str, denoising: str) -> Cell:
 
 @torch.no_grad()
 def _inspect(recognizer: Recognizer, sample: list[Document]) -> dict[str, Any]:
-    words = look(recognizer, sample)
+    words = read_words(recognizer, sample)
     model = prototype_model(recognizer.model)
     assert model is not None
     by_class = model.bank.class_similarity(model.bank.similarity(words.features))
@@ -92,7 +92,7 @@ def _inspect(recognizer: Recognizer, sample: list[Document]) -> dict[str, Any]:
         **{kind: mean(own, kinds[kind]) for kind in KINDS},
         **{f"{kind}_ahead_of_o": mean(own - by_class[:, 0], kinds[kind]) for kind in KINDS},
         "classes": {name: mean(own, words.gold == n) for n, name in enumerate(["O", *recognizer.labels])},
-        "transport": flow(model, words).counts.tolist(),
+        "transport": reassign(model, words).counts.tolist(),
     }
 
 

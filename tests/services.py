@@ -1,4 +1,4 @@
-"""A service in this process: the real application around a model that a test can make fail, wait or count."""
+"""A service in the test process: the real application around a fake model, which can fail, wait, and count its calls."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import httpx
 
 from mproto.config import Config
 from mproto.service.app import create_app
-from mproto.service.gate import Gate
 from mproto.service.limits import Limits
-from mproto.service.served import Served
+from mproto.service.middleware import RequestMiddleware
+from mproto.service.served_model import ServedModel
 
 Entities = list[dict[str, Any]]
 
 
 class Fake:
-    """Capitalised words are entities, `boom` is an error; calls can be held up."""
+    """A model that finds capitalised words and fails on `boom`. Its calls wait while `go` is not set."""
 
     labels = ("Chemical", "Disease")
     card: dict[str, Any] = {"gazetteer": "terms"}
@@ -56,12 +56,12 @@ class Fake:
 
 
 class Running:
-    """A service whose model is loaded."""
+    """A service; its model is loaded when `served.start` is called."""
 
     def __init__(self, model: Any, limits: Limits, token: str | None) -> None:
         self.model = model
-        self.served = Served(lambda: model, "my-model", limits)
-        self.app: Gate = create_app(self.served, token)
+        self.served = ServedModel(lambda: model, "my-model", limits)
+        self.app: RequestMiddleware = create_app(self.served, token)
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[httpx.AsyncClient]:
@@ -70,16 +70,16 @@ class Running:
             yield client
 
     def call(self, talk: Callable[[httpx.AsyncClient], Awaitable[Any]]) -> Any:
-        """What comes of a conversation with the service."""
+        """Run a conversation with the service, and return its result."""
 
         async def whole() -> Any:
             async with self.client() as client:
                 return await talk(client)
 
-        return asyncio.run(asyncio.wait_for(whole(), 20))  # nobody waits for ever
+        return asyncio.run(asyncio.wait_for(whole(), 20))
 
     def post(self, asked: Any = None, **options: Any) -> httpx.Response:
-        """The answer to one request for entities."""
+        """Send one request for entities."""
         options = options or {"json": asked}
         return self.call(lambda client: client.post("/v1/entities", **options))
 
@@ -100,7 +100,7 @@ def running(model: Any = None, token: str | None = None, **limits: float) -> Ite
 
 @contextmanager
 def plain_logs() -> Iterator[None]:
-    """What a service does to loggers is undone."""
+    """Undo the changes that a service makes to loggers."""
     loggers = [logging.getLogger(name) for name in ("mproto.service", "uvicorn", "asyncio")]
     before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
     try:
@@ -112,7 +112,7 @@ def plain_logs() -> Iterator[None]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait, but not for ever."""
+    """Wait for a condition, for 10 seconds at most."""
     end = time.monotonic() + 10
     while not condition():
         assert time.monotonic() < end
@@ -120,7 +120,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def problem(response: httpx.Response, status: int) -> str:
-    """The sentence of an error, whose shape is always the same."""
+    """Check the form of an error response, and return its message."""
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/json"
     assert set(response.json()) == {"error"}

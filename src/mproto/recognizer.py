@@ -13,9 +13,9 @@ from mproto.encoding.windows import make_windows
 from mproto.errors import InputError
 from mproto.gazetteer.options import MatchOptions
 from mproto.inference.entities import Entity, read_entities
+from mproto.inference.gazetteer_terms import GazetteerTerms
 from mproto.inference.provenance import provenance_of
 from mproto.inference.styles import get_style, word_numbers
-from mproto.inference.terms import Terms
 from mproto.inference.texts import as_documents, blocks, check_batch_size, check_call, check_length, is_one
 from mproto.inference.thresholds import thresholds
 from mproto.io.outputs import Outputs
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from mproto.config import Config
     from mproto.encoding.windows import Window
     from mproto.gazetteer.entries import Gazetteer
+    from mproto.inference.gazetteer_terms import Combination
     from mproto.inference.mentions import Mentions
     from mproto.inference.styles import Style
     from mproto.inference.tagger import Tagged, Tagger
-    from mproto.inference.terms import Combination
     from mproto.inference.thresholds import Threshold
     from mproto.models.base import Model
     from mproto.text.document import Document
@@ -77,7 +77,7 @@ class Recognizer:
         self.config = config
         self.card = dict(card or {})
         self.mentions = mentions
-        self.terms: Terms | None = None
+        self.terms: GazetteerTerms | None = None
         self.fingerprint = ""
 
     @property
@@ -122,7 +122,7 @@ class Recognizer:
             options: how to match; see `matching`.
         """
         other = copy(self)
-        other.terms = Terms(gazetteer, combination, self.matching(gazetteer, options))
+        other.terms = GazetteerTerms(gazetteer, combination, self.matching(gazetteer, options))
         return other
 
     def matching(self, gazetteer: Gazetteer, options: MatchOptions = MatchOptions()) -> MatchOptions:
@@ -248,7 +248,7 @@ class Recognizer:
         texts = [document.word_texts for document in documents]
         windows = make_windows(texts, tagger.tokens, tagger.window, tagger.window // CONTEXT_OF)
         lengths = [len(window.input_ids) for window in windows]
-        budget = max(tagger.at_once or batch_size * tagger.window, tagger.window)
+        budget = max(tagger.tokens_per_batch or batch_size * tagger.window, tagger.window)
         for places in longest_first(range(len(windows)), lengths, batch_size=batch_size, token_budget=budget):
             batch = [windows[place] for place in places]
             yield batch, tagger.tag(batch, features=features)

@@ -1,4 +1,4 @@
-"""What a report is made of: against plain loops, and properties that must hold."""
+"""The parts of a report, against plain loops, and their properties."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 from encoders import embedded
 from mproto import Document, Recognizer, Span, annotate, demo, train
+from mproto.analysis.coverage import coverage
 from mproto.analysis.curves import POINTS, Curve, curves
-from mproto.analysis.hardest import hardest
-from mproto.analysis.projection import choose, project
-from mproto.analysis.prototypes import AT_ONCE, flow, prototype_cards, prototype_model
-from mproto.analysis.terms import coverage, new_terms
-from mproto.analysis.words import Words, look, sample
+from mproto.analysis.disagreements import largest_disagreements
+from mproto.analysis.missing_terms import missing_terms
+from mproto.analysis.projection import choose_words, project
+from mproto.analysis.prototypes import WORDS_PER_STEP, prototype_cards, prototype_model, reassign
+from mproto.analysis.word_table import WordTable, read_words, sample_documents
 from mproto.denoising.base import Denoised, Denoiser, StepWords
 from mproto.html.charts import line_chart, line_class, scatter, shape_number, ticks
 from mproto.method.assignment import Assignment
@@ -38,14 +39,14 @@ def encoder() -> None:
 
 
 @cache
-def read_words() -> Words:
-    """Test sentences with the gazetteer's labels and people's."""
-    return look(small_model(), list(annotate(demo.documents("test")[:40], demo.gazetteer())))
+def word_table() -> WordTable:
+    """A table of test sentences with the gazetteer's labels and human labels."""
+    return read_words(small_model(), list(annotate(demo.documents("test")[:40], demo.gazetteer())))
 
 
-class TestWords:
+class TestWordTable:
     def test_every_word_once_in_order_with_its_feature(self) -> None:
-        words = read_words()
+        words = word_table()
         expected = [(n, i) for n, document in enumerate(words.documents) for i in range(document.word_count)]
         assert list(zip(words.document.tolist(), words.index.tolist(), strict=True)) == expected
         place = expected.index((7, 0))
@@ -54,8 +55,8 @@ class TestWords:
             features = encoder(collate(make_windows([texts], encoder.tokens, encoder.window), encoder.pad_id))
         torch.testing.assert_close(words.features[place : place + len(texts)], features, atol=1e-5, rtol=1e-4)
 
-    def test_classes_are_those_of_the_spans(self) -> None:
-        words, names = read_words(), ("O", *small_model().labels)
+    def test_classes_agree_with_the_spans(self) -> None:
+        words, names = word_table(), ("O", *small_model().labels)
         for n, document in enumerate(words.documents):
             own = words.document == n
             predicted = document.with_spans([entity.span for entity in words.entities[n]], None).word_spans
@@ -69,27 +70,28 @@ class TestWords:
                     expected[start:end] = [label] * (end - start)
                 assert [names[number] for number in column[own].tolist()] == expected
 
-    def test_entities_are_those_of_the_recogniser(self) -> None:
-        words = read_words()
+    def test_entities_agree_with_the_recogniser(self) -> None:
+        words = word_table()
         found = [[entity.span for entity in entities] for entities in small_model().entities(list(words.documents))]
         assert [[entity.span for entity in entities] for entities in words.entities] == found
 
     def test_contexts_are_in_the_text(self) -> None:
-        words = read_words()
+        words = word_table()
         for place in range(0, len(words), 17):
             before, word, after = words.context(place)
             assert before + word + after in words.documents[int(words.document[place])].text
 
     def test_samples(self) -> None:
         documents = labelled()
-        assert sample(documents, 10**6) == [d for d in documents if d.word_count]
-        some = sample(documents, 200)
+        assert sample_documents(documents, 10**6) == [d for d in documents if d.word_count]
+        some = sample_documents(documents, 200)
         assert 150 < sum(d.word_count for d in some) <= 200
-        assert some == [d for d in documents if d in some] == sample(documents, 200) != sample(documents, 200, seed=1)
+        assert some == [d for d in documents if d in some] == sample_documents(documents, 200)
+        assert some != sample_documents(documents, 200, seed=1)
         long = Document("word " * 300)
-        for seed in range(5):  # one long document does not keep the others out
-            assert sum(d.word_count for d in sample([long, *documents], 250, seed)) > 150
-        assert sample([long], 200) == []
+        for seed in range(5):  # one long document does not exclude the others
+            assert sum(d.word_count for d in sample_documents([long, *documents], 250, seed)) > 150
+        assert sample_documents([long], 200) == []
 
 
 class TestProjection:
@@ -106,8 +108,8 @@ class TestProjection:
         assert (kinds[distances.argmin(-1)] == kinds).all()
         assert torch.equal(project(points).places, places)
 
-    def test_points_that_are_all_the_same(self) -> None:
-        """Which t-SNE would divide by."""
+    def test_identical_points(self) -> None:
+        """t-SNE would divide by their distances."""
         for count in (12, 16, 40):
             places, method = project(torch.ones(count, 8))
             assert method == "PCA"
@@ -121,28 +123,28 @@ class TestProjection:
         assert torch.isfinite(places).all()
 
     def test_words_are_chosen_by_class(self) -> None:
-        words = read_words()
+        words = word_table()
         sizes = torch.bincount(words.gold)
-        chosen = choose(words, 90)
+        chosen = choose_words(words, 90)
         assert len(chosen) == len(chosen.unique()) == 90
         found = torch.bincount(words.gold[chosen])
         assert (found == torch.minimum(sizes, torch.tensor(30))).all()
-        assert len(choose(words, 10**6)) == len(words)
+        assert len(choose_words(words, 10**6)) == len(words)
 
 
 class TestPrototypes:
-    def test_cards_serve_every_word_once_and_show_the_nearest(self) -> None:
-        model, words = prototype_model(small_model().model), read_words()
+    def test_every_word_is_on_one_card_and_the_nearest_are_shown(self) -> None:
+        model, words = prototype_model(small_model().model), word_table()
         assert isinstance(model, MProtoModel)
         cards = prototype_cards(model, words)
         assert [card.name for card in cards] == list(model.prototype_names)
-        assert sum(card.served for card in cards) == len(words)
+        assert sum(card.words for card in cards) == len(words)
         similarity = model.bank.similarity(words.features)
         for place, card in enumerate(cards):
             shown = [n.similarity for n in card.nearest]
             assert shown == sorted(shown, reverse=True)
             assert len({n.word.casefold() for n in card.nearest}) == len(card.nearest)
-            if card.served:
+            if card.words:
                 own = similarity[similarity.argmax(-1) == place, place]
                 assert shown[0] == pytest.approx(own.max().item(), abs=1e-5)
 
@@ -152,7 +154,7 @@ class TestPrototypes:
     ) -> None:
         """The table is compared with what the next step of training leaves out, with the state at its end."""
         model, documents = trained(denoising), labelled(40)
-        words = look(Recognizer(model, small_config()), documents)
+        words = read_words(Recognizer(model, small_config()), documents)
         data = Data.of([document.with_spans(document.spans, None) for document in documents], model)
         decisions: list[tuple[StepWords, Assignment]] = []
         assign = type(model.denoiser).assign
@@ -165,16 +167,16 @@ class TestPrototypes:
         monkeypatch.setattr(type(model.denoiser), "assign", record)
         model.eval().step(data.batch(range(len(data.windows))), 0.99)
         ((step, assignment),) = decisions
-        found = flow(model, words)
+        found = reassign(model, words)
         other = step.labels == 0
-        assert 0 < int((~assignment.keep).sum()) < int(other.sum()) <= AT_ONCE
+        assert 0 < int((~assignment.keep).sum()) < int(other.sum()) <= WORDS_PER_STEP
         expected = torch.bincount(model.bank.class_of[assignment.target[other]], minlength=3)
         difference = found.counts.sum(0) - expected
         assert difference.abs().max() <= 2  # another order of the words rounds differently
-        truth = words.predicted if not found.by_people else words.gold
+        truth = words.predicted if not found.human_labelled else words.gold
         assert found.counts.sum(1).tolist() == torch.bincount(truth[words.labels == 0], minlength=3).tolist()
 
-    def test_other_methods_have_none(self) -> None:
+    def test_other_methods_have_no_prototypes(self) -> None:
         assert prototype_model(small_model("tagger").model) is None
 
 
@@ -190,15 +192,15 @@ def trained(denoising: str) -> MProtoModel:
     return model
 
 
-def invented(*rows: tuple[str, list[Span], list[Span] | None, list[tuple[Span, float]]]) -> Words:
-    """Texts with the dictionary's spans, people's, and the model's."""
+def invented(*rows: tuple[str, list[Span], list[Span] | None, list[tuple[Span, float]]]) -> WordTable:
+    """Make a table of texts with the gazetteer's labels, human labels, and predictions."""
     documents = [Document(text, spans, gold=gold) for text, spans, gold, _ in rows]
     entities = [[Entity(span, score) for span, score in found] for _, _, _, found in rows]
     none = torch.zeros(0, dtype=torch.long)
-    return Words(documents, entities, none, none, none, none, none, none, none)
+    return WordTable(documents, entities, none, none, none, none, none, none, none)
 
 
-class TestTerms:
+class TestCoverageAndMissingTerms:
     WORDS = invented(
         ("aspirin and Zinc", [Span(0, 7, "A")], None, [(Span(0, 7, "A"), 0.9), (Span(12, 16, "A"), 0.5)]),
         ("zinc, zinc", [], None, [(Span(0, 4, "A"), 0.7), (Span(6, 10, "B"), 0.6)]),
@@ -208,19 +210,19 @@ class TestTerms:
     def test_coverage(self) -> None:
         assert [tuple(line) for line in coverage(self.WORDS, ("A", "B"))] == [("A", 1, 1, 3, 1), ("B", 0, 0, 3, 0)]
 
-    def test_terms_that_are_lacking(self) -> None:
-        """Zinc three times, twice as `zinc` and twice as A; gout once; aspirin is known, however it is written."""
-        zinc, gout = new_terms(self.WORDS)
+    def test_missing_terms(self) -> None:
+        """Zinc is found three times, twice as `zinc` and twice as A. Gout is found once. Aspirin is known, in any case."""
+        zinc, gout = missing_terms(self.WORDS)
         assert (zinc.surface, zinc.type, zinc.count) == ("zinc", "A", 3)
         assert zinc.score == pytest.approx(0.6)
         assert (zinc.before, zinc.match, zinc.after) == ("", "zinc", ", zinc")
         assert (gout.surface, gout.type, gout.before) == ("gout", "B", "Aspirin or ")
-        assert [term.surface for term in new_terms(self.WORDS, known=["GOUT"])] == ["zinc"]
+        assert [term.surface for term in missing_terms(self.WORDS, known=["GOUT"])] == ["zinc"]
 
-    def test_the_whole_way(self) -> None:
-        words = read_words()
+    def test_missing_terms_of_a_model(self) -> None:
+        words = word_table()
         listed = {s.casefold() for s in demo.gazetteer().surfaces}
-        terms = new_terms(words, demo.gazetteer().surfaces)
+        terms = missing_terms(words, demo.gazetteer().surfaces)
         assert not {term.surface.casefold() for term in terms} & listed
         found = Counter(
             words.documents[n].surface(e.span).casefold() for n, own in enumerate(words.entities) for e in own
@@ -228,7 +230,7 @@ class TestTerms:
         assert all(found[term.surface.casefold()] == term.count for term in terms)
 
 
-def test_hardest_sentences() -> None:
+def test_largest_disagreements() -> None:
     words = invented(
         ("all is right", [], [Span(0, 3, "A")], [(Span(0, 3, "A"), 0.9)]),
         ("one is missed", [], [Span(0, 3, "A")], []),
@@ -237,25 +239,25 @@ def test_hardest_sentences() -> None:
         ("no people here, and one not", [Span(0, 2, "A"), Span(3, 9, "A")], None, [(Span(3, 9, "B"), 1.0)]),
         ("long " * 400, [], [Span(0, 4, "A"), Span(1000, 1004, "A")], [(Span(0, 4, "A"), 1.0)]),
     )
-    found = hardest(words, 10)
-    assert [(hard.text[:12], round(hard.difference, 2), hard.by_people) for hard in found] == [
+    found = largest_disagreements(words, 10)
+    assert [(item.text[:12], round(item.difference, 2), item.human_labelled) for item in found] == [
         ("no people he", 2.0, False),
         ("one is misse", 1.0, True),
         ("long long lo", 1.0, True),
         ("one is half ", 0.8, True),
     ]
-    part = found[2]  # of a long text, where the two differ
+    part = found[2]  # the part of a long text with a difference
     assert len(part.text) == 600
-    ((start, end, _),) = part.right
+    ((start, end, _),) = part.expected
     assert part.text[start:end] == "long"
-    assert part.found == ()
-    assert hardest(words, 1) == found[:1]
+    assert part.predicted == ()
+    assert largest_disagreements(words, 1) == found[:1]
 
 
 class TestCharts:
     @given(st.floats(-1e6, 1e6), st.floats(0, 1e6))
     @example(131072.0, 1e-10)
-    def test_ticks_are_few_and_enclose(self, low: float, width: float) -> None:
+    def test_ticks_are_few_and_enclose_the_range(self, low: float, width: float) -> None:
         found = ticks(low, low + width)
         assert found == sorted(set(found))
         assert 2 <= len(found) <= 8
@@ -267,12 +269,12 @@ class TestCharts:
         ("xs", "marks"),
         [((100,), ["100", "101"]), ((1, 3), ["1", "2", "3"]), ((1, 1_500_000), ["500000", "1000000", "1500000"])],
     )
-    def test_marks_below_are_whole_steps(self, xs: tuple[int, ...], marks: list[str]) -> None:
+    def test_marks_of_the_x_axis_are_integers(self, xs: tuple[int, ...], marks: list[str]) -> None:
         drawn = line_chart([Curve("a", tuple((x, 1.0) for x in xs))])
         assert re.findall(r'class="across"[^>]*>([^<]*)<', drawn) == marks
 
     @given(st.lists(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=5), min_size=1, max_size=9))
-    def test_lines_are_drawn_inside(self, values: list[list[float]]) -> None:
+    def test_lines_stay_inside_the_chart(self, values: list[list[float]]) -> None:
         found = [Curve(f"<{n}>", tuple(enumerate(own))) for n, own in enumerate(values)]
         drawn = ET.fromstring(f"<div>{line_chart(found)}</div>")
         lines = [path for path in drawn.findall("svg/path") if "curve" in path.attrib["class"]]
@@ -283,7 +285,7 @@ class TestCharts:
                 assert 0 <= x <= 640
                 assert 0 <= y <= 220
 
-    def test_thirty_six_kinds_differ(self) -> None:
+    def test_36_series_differ(self) -> None:
         assert len({line_class(number) for number in range(36)}) == 36
         assert len({(number % 6, shape_number(number)) for number in range(36)}) == 36
 
@@ -305,7 +307,7 @@ class TestCharts:
         (loss,) = found["Loss"]
         assert len(loss.points) == POINTS
         assert loss.points[0] == (3, pytest.approx(0.3))  # the mean of the first five
-        assert {y for _, y in found["Words a second"][0].points} == {100}
-        b = next(curve for curve in found["Similarity to the prototypes of the own class"] if curve.name == "B")
-        assert {y for _, y in b.points} == {1}  # 0: there was no such word
+        assert {y for _, y in found["Words per second"][0].points} == {100}
+        b = next(curve for curve in found["Similarity of words to their prototypes, by class"] if curve.name == "B")
+        assert {y for _, y in b.points} == {1}  # without the zeros, which mean that a step had no such word
         assert curves([]) == {}

@@ -1,4 +1,4 @@
-"""The report as a person sees it: in a real browser, without a network, with text that tries to be a script."""
+"""The report in a real browser: without a network, and with texts that contain scripts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,18 @@ from runs import SMALL, labelled, small_model
 
 LONG = "https-" + "x" * 200
 EVIL = '</script><script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
-SECTIONS = ["run", "curves", "corpus", "coverage", "scores", "words", "prototypes", "transport", "hardest", "terms"]
+SECTIONS = [
+    "run",
+    "curves",
+    "corpus",
+    "coverage",
+    "scores",
+    "words",
+    "prototypes",
+    "left-out",
+    "disagreements",
+    "terms",
+]
 BROKEN = """[...document.querySelectorAll("#scores td.n")].filter((cell) => {
   const range = document.createRange();
   range.selectNodeContents(cell);
@@ -47,7 +58,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def evil_documents() -> list[Document]:
-    """Texts, labels and terms that would run as scripts if they were not escaped."""
+    """Return texts, labels and terms that would run as scripts if they were not escaped."""
     found = list(annotate(demo.documents("test")[:30], demo.gazetteer()))
     text = f"Aspirin {EVIL} {LONG} helps against gout."
     spans = (Span(0, 7, "Chemical"), Span(8, 8 + len(EVIL), "Disease"))
@@ -55,14 +66,14 @@ def evil_documents() -> list[Document]:
 
 
 @pytest.fixture(scope="module")
-def looked_into(run: Path) -> Report:
-    """What a model with the embedded encoder makes of them."""
+def evil_report(run: Path) -> Report:
+    """A report about these documents, by a model with the embedded encoder."""
     embedded()
     return report(small_model(), read_history(run), evil_documents(), known=["<i>term</i>"])
 
 
 class Tags(HTMLParser):
-    """The tags of a page, and whatever it would fetch."""
+    """The tags of a page, and the addresses that it would fetch."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -79,8 +90,8 @@ class Tags(HTMLParser):
         assert not any(key.startswith("on") for key in values)
 
 
-def test_the_page_is_whole_and_fetches_nothing(looked_into: Report) -> None:
-    page = report_page(looked_into).decode()
+def test_the_page_is_complete_and_fetches_nothing(evil_report: Report) -> None:
+    page = report_page(evil_report).decode()
     tags = Tags(page)
     assert [id for id in tags.ids if id in SECTIONS] == SECTIONS
     assert len(set(tags.ids)) == len(tags.ids)
@@ -90,14 +101,14 @@ def test_the_page_is_whole_and_fetches_nothing(looked_into: Report) -> None:
     assert len(page.encode()) < 5_000_000
 
 
-def test_training_writes_one_about_its_data(run: Path) -> None:
+def test_training_writes_a_report_about_its_data(run: Path) -> None:
     page = (run / "report.html").read_text()
     ids = Tags(page).ids
     assert [id for id in ids if id in SECTIONS] == [section for section in SECTIONS if section != "scores"]
     assert "705 documents with 17,106 words" in page
 
 
-def test_facts_of_the_card_are_for_people() -> None:
+def test_facts_of_the_card_are_readable() -> None:
     model = copy.copy(small_model())
     model.card = {"names": [], "both": ["A", "B"], "scores": [{"corpus": "dev", "f1": 0.5}]}
     facts = report(model, []).facts
@@ -111,8 +122,8 @@ def test_other_methods_have_pages_too() -> None:
     embedded()
     page = report_page(report(small_model("tagger"), [], labelled()[:10])).decode()
     ids = [id for id in Tags(page).ids if id in SECTIONS]
-    assert ids == ["run", "curves", "corpus", "coverage", "words", "hardest", "terms"]
-    assert "There is no history." in page
+    assert ids == ["run", "curves", "corpus", "coverage", "words", "disagreements", "terms"]
+    assert "The run has no history." in page
     bare = report_page(report(small_model("tagger"), [])).decode()
     assert [id for id in Tags(bare).ids if id in SECTIONS] == ["run", "curves"]
 
@@ -132,8 +143,8 @@ def browser() -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("scheme", "width"), [("light", 1100), ("dark", 1100), ("light", 390)], ids=["light", "dark", "phone"]
 )
-def test_in_a_browser(scheme: str, width: int, looked_into: Report, browser: Any, tmp_path: Path) -> None:
-    (tmp_path / "report.html").write_bytes(report_page(looked_into))
+def test_in_a_browser(scheme: str, width: int, evil_report: Report, browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_bytes(report_page(evil_report))
     context_has_touch = width < 500
     size = {"width": width, "height": 900}
     context = browser.new_context(color_scheme=scheme, viewport=size, offline=True, has_touch=context_has_touch)
@@ -146,8 +157,8 @@ def test_in_a_browser(scheme: str, width: int, looked_into: Report, browser: Any
     for section in SECTIONS:
         assert page.locator(f"section#{section} h2").is_visible()
     assert page.evaluate("window.hacked") is None
-    assert EVIL in page.locator("#hardest").inner_text()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")  # nothing to scroll sideways for
+    assert EVIL in page.locator("#disagreements").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")  # no horizontal scrolling
     assert page.evaluate(BROKEN) == 0  # numbers stay on one line, on a phone too
     self_drawn = page.locator("#map use").first
     self_drawn.scroll_into_view_if_needed()
@@ -155,12 +166,12 @@ def test_in_a_browser(scheme: str, width: int, looked_into: Report, browser: Any
     assert page.locator("#tip").is_visible()
     shown = page.locator("#tip").inner_text()
     data = json.loads(page.locator("#points").text_content())
-    assert any(f"{row[3]} · dictionary: {row[4]}" in shown and row[1] in shown for row in data)
+    assert any(f"{row[3]} · gazetteer: {row[4]}" in shown and row[1] in shown for row in data)
     page.mouse.move(2, 2)
     assert not page.locator("#tip").is_visible()
     if context_has_touch:
         box = self_drawn.bounding_box()
-        page.touchscreen.tap(box["x"] + 9, box["y"] + 9)  # near it will do
+        page.touchscreen.tap(box["x"] + 9, box["y"] + 9)  # near the point is enough
         assert page.locator("#tip").is_visible()
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == ("rgb(23, 23, 26)" if scheme == "dark" else "rgb(255, 255, 255)")
@@ -169,7 +180,7 @@ def test_in_a_browser(scheme: str, width: int, looked_into: Report, browser: Any
 
 
 class TestCommand:
-    def test_a_corpus_that_people_labelled(self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_corpus_with_human_labels(self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         test = demo.FOLDER / "test.jsonl"
         arguments = ["report", run, "--corpus", test, "--gazetteer", demo.GAZETTEER, "--output", tmp_path / "r.html"]
         capsys.readouterr()
@@ -189,9 +200,9 @@ class TestCommand:
         shown = json.loads(capsys.readouterr().out)
         assert shown["scores"]["overall"]["gold"] > 0
         ids = Tags((tmp_path / "r.html").read_text()).ids
-        told = ["run", "curves", "corpus", "scores", "words", "prototypes", "hardest", "terms"]
-        assert [id for id in ids if id in SECTIONS] == told  # nothing about a dictionary, since there is none
-        assert "dictionary lacks" not in (tmp_path / "r.html").read_text()
+        expected = ["run", "curves", "corpus", "scores", "words", "prototypes", "disagreements", "terms"]
+        assert [id for id in ids if id in SECTIONS] == expected  # without the sections about the gazetteer
+        assert "missing from the gazetteer" not in (tmp_path / "r.html").read_text()
 
     def test_a_run_alone(self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["report", str(run), "--output", str(tmp_path / "r.html")]) == 0
@@ -230,7 +241,7 @@ class TestCommand:
         assert not (tmp_path / "r.html").exists()
 
 
-def test_training_can_do_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_without_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     encoder = write_roberta(tmp_path, positions=200)
     settings = [argument for setting in SMALL for argument in ("--set", setting)]
     files = ["--train", demo.FOLDER / "train.txt", "--gazetteer", demo.GAZETTEER, "--output", tmp_path / "run"]

@@ -1,4 +1,4 @@
-"""Calling a recogniser: texts of every kind and number, thresholds, styles, provenance, wrong calls."""
+"""Calls of a recogniser: kinds of input, thresholds, styles, provenance, wrong calls."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def encoder() -> None:
 
 
 def plain(entities: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """Entities to compare: sums of floats in another order may differ in the last digits."""
+    """Return entities in a form to compare; scores are rounded, since the order of a sum changes its last digits."""
     return [(e["entity_group"], e["word"], e["start"], e["end"], round(e["score"], 3)) for e in entities]
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(ODD, st.sampled_from(["", "Aspirin", " headache 👍🏽 "]), ODD).map("".join), max_size=5))
 @example(["a\x00Aspirin\u0301 headache", "\ud800 Aspirin", "א aspirin ב"])
-def test_offsets_are_those_of_the_text_as_it_was_given(texts: list[str]) -> None:
+def test_offsets_are_offsets_in_the_original_text(texts: list[str]) -> None:
     for text, found in zip(texts, small_model()(texts), strict=True):
         position = 0
         for entity in found:
@@ -52,7 +52,7 @@ def test_a_single_word_of_100_kilobytes() -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([1, 2, 7]))
-def test_company_and_order_change_nothing(random: Any, batch_size: int) -> None:
+def test_results_do_not_depend_on_order_or_the_other_texts(random: Any, batch_size: int) -> None:
     texts = [document.text for document in demo.documents("test")[:6]] + ["", TEXT]
     expected = {text: plain(small_model()(text)) for text in texts}
     random.shuffle(texts)
@@ -60,7 +60,7 @@ def test_company_and_order_change_nothing(random: Any, batch_size: int) -> None:
         assert plain(found) == expected[text]
 
 
-def test_a_stream_is_read_as_far_as_it_is_asked_for() -> None:
+def test_a_stream_is_not_read_far_ahead() -> None:
     taken = 0
 
     def stream() -> Any:
@@ -71,10 +71,10 @@ def test_a_stream_is_read_as_far_as_it_is_asked_for() -> None:
 
     found = list(islice(small_model()(stream()), 3))
     assert [plain(entities) for entities in found] == [plain(small_model()(TEXT))] * 3
-    assert taken == 33  # a first block, and what tells that it is full
+    assert taken == 33  # the first block, and one text that shows that the block is full
 
 
-def test_words_that_are_split_already() -> None:
+def test_texts_that_are_split_into_words() -> None:
     words = ["Aspirin", "helps", "against", "a", "severe head", "."]
     (found,) = small_model()([words], is_split_into_words=True)
     assert plain(small_model()(words, is_split_into_words=True)) == plain(found)
@@ -85,7 +85,7 @@ def test_words_that_are_split_already() -> None:
     assert small_model()([[], words], is_split_into_words=True)[0] == []
 
 
-def test_thresholds_leave_out_what_is_less_sure() -> None:
+def test_thresholds_leave_out_lower_scores() -> None:
     text = " ".join(document.text for document in demo.documents("test")[:8])
     everything = small_model()(text)
     middle = sorted(entity["score"] for entity in everything)[len(everything) // 2]
@@ -97,7 +97,7 @@ def test_thresholds_leave_out_what_is_less_sure() -> None:
     assert len(documents[0].spans) == len([e for e in everything if e["score"] >= middle])
 
 
-def test_styles_say_the_same() -> None:
+def test_styles_agree() -> None:
     hf, gliner, spacy = (small_model()(TEXT, style=style) for style in ("hf", "gliner", "spacy"))
     assert [(e["start"], e["end"], e["entity_group"], e["word"], e["score"]) for e in hf] == [
         (e["start"], e["end"], e["label"], e["text"], e["score"]) for e in gliner
@@ -130,28 +130,34 @@ def test_provenance_names_terms_and_training_mentions(tmp_path: Any) -> None:
     assert set(known["like"]) <= {
         t for t, label in zip(mentions.texts, mentions.labels, strict=True) if label == "Chemical"
     }
-    assert "aspirin" in {text.casefold() for text in known["like"]}  # it learnt from this very word
+    assert "aspirin" in {text.casefold() for text in known["like"]}  # a training mention
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda ner: ner(None), "None is no text"),
+        (lambda ner: ner(None), "None is not a text"),
         (lambda ner: ner([TEXT, None]), "text 2 is None"),
         (lambda ner: ner([TEXT, 3.5]), "text 2 is of type float"),
         (lambda ner: ner([["a"]]), "is_split_into_words=True"),
-        (lambda ner: ner(TEXT, is_split_into_words=True), "is no text of words"),
+        (lambda ner: ner(TEXT, is_split_into_words=True), "is not a text that is split into words"),
         (lambda ner: ner([["a", ""]], is_split_into_words=True), "word 2 of text 1 is empty"),
         (lambda ner: ner([[None]], is_split_into_words=True), "word 1 of text 1 is None"),
-        (lambda ner: ner(TEXT, threshold=1.5), "threshold 1.5 is no score"),
+        (lambda ner: ner(TEXT, threshold=1.5), "threshold 1.5 is not a score"),
         (lambda ner: ner(TEXT, threshold={"Chemcal": 0.5}), "did you mean Chemical"),
         (lambda ner: ner(TEXT, style="json"), "choose from hf, spacy, gliner"),
         (lambda ner: ner("x" * (MOST_CHARACTERS + 1)), "10,000,001 characters"),
-        (lambda ner: ner(3), "3 is no text; give a string, or several"),
-        (lambda ner: ner({"a": 1}), "{'a': 1} is no text"),
-        (lambda ner: ner(Document(TEXT)), "Document.* is no text"),
-        (lambda ner: ner(3, is_split_into_words=True), "3 is no text of words"),
-        *[(lambda ner, n=n: ner(iter([TEXT]), batch_size=n), f"batch_size is {n!r}, no") for n in (0, 1.5, True, "8")],
+        (lambda ner: ner(3), "3 is not a text; give a string, or a list of strings"),
+        (lambda ner: ner({"a": 1}), "{'a': 1} is not a text"),
+        (lambda ner: ner(Document(TEXT)), "Document.* is not a text"),
+        (
+            lambda ner: ner(3, is_split_into_words=True),
+            "3 is not a text that is split into words; give a list of words",
+        ),
+        *[
+            (lambda ner, n=n: ner(iter([TEXT]), batch_size=n), f"batch_size is {n!r}; give a whole number")
+            for n in (0, 1.5, True, "8")
+        ],
         (lambda ner: ner.tagged([], batch_size=0), "batch_size is 0"),
         (lambda ner: ner.with_gazetteer(Gazetteer(()), "both"), "union, prefer-gazetteer"),
     ],
@@ -159,30 +165,30 @@ def test_provenance_names_terms_and_training_mentions(tmp_path: Any) -> None:
 def test_wrong_calls(call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         call(small_model())
-    assert small_model()(TEXT)  # and it still works
+    assert small_model()(TEXT)  # the recogniser still works
 
 
 @pytest.mark.parametrize("name", ["entities", "tagged", "predict", "__call__"])
-def test_what_is_too_long_is_refused_before_it_is_split_into_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_texts_are_refused_before_they_are_split_into_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def split(text: str) -> Any:
-        raise AssertionError("words of fifty megabytes are gigabytes")
+        raise AssertionError("the words of such a text need gigabytes")
 
     monkeypatch.setattr("mproto.text.document.split_words", split)
     text = "a " * MOST_CHARACTERS
-    with pytest.raises(InputError, match="20,000,000 characters, and 10,000,000 are the most"):
+    with pytest.raises(InputError, match="20,000,000 characters; the limit is 10,000,000"):
         list(getattr(small_model(), name)([text if name == "__call__" else Document(text)]))
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
+def test_numpy_numbers_are_accepted() -> None:
     for number in (0.5, np.float64(0.5), np.float32(0.5), np.float16(0.5)):
         assert small_model()(TEXT, threshold=number) == small_model()(TEXT, threshold=0.5)
         assert small_model()(TEXT, threshold={"Chemical": number}) == small_model()(TEXT, threshold={"Chemical": 0.5})
     assert plain(small_model()(TEXT, batch_size=np.int64(2))) == plain(small_model()(TEXT))
     for wrong in (np.float32(1.5), np.float32("nan"), np.bool_(True)):
-        with pytest.raises(InputError, match="is no score"):
+        with pytest.raises(InputError, match="is not a score"):
             small_model()(TEXT, threshold=wrong)
 
 
-def test_nothing_to_find_nothing() -> None:
+def test_empty_texts_have_no_entities() -> None:
     assert small_model()("") == small_model()(" \n\t ") == small_model()([]) == []
     assert isinstance(small_model(), Recognizer)

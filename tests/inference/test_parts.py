@@ -1,4 +1,4 @@
-"""What entities are made of: windows, overlaps, remembered mentions, calibration. Oracles are brute force."""
+"""The parts of inference: windows, gazetteer terms, example mentions, calibration. The oracles are brute force."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mproto import Document, Entry, Gazetteer, Span
 from mproto.encoding.windows import Window
 from mproto.errors import InputError
 from mproto.inference.entities import Entity, read_entities
+from mproto.inference.gazetteer_terms import GazetteerTerms, TermMatch
 from mproto.inference.mentions import Mentions
 from mproto.inference.tagger import Tagged
-from mproto.inference.terms import Found, Terms
 from mproto.persistence.files import MENTIONS
 from mproto.training.calibration import best_temperature
 from runs import small_model
@@ -36,12 +36,12 @@ def test_entities_do_not_depend_on_where_windows_end(tags: list[int], data: st.D
     windows = [window(0, a, b - a) for a, b in pairwise(cuts)]
     scores = [i / 100 for i in range(len(tags))]
 
-    def said(own: list[Window]) -> Tagged:
+    def tagged(own: list[Window]) -> Tagged:
         rows = [w.start + i for w in own for i in range(len(w.firsts))]
         return Tagged([tags[row] for row in rows], [scores[row] for row in rows], [tags[row] for row in rows], scores)
 
     data.draw(st.randoms(use_true_random=False)).shuffle(windows)
-    (found,) = read_entities([document], [(windows, said(windows))], TAGS, ("O-1", "A-1", "B-1"))
+    (found,) = read_entities([document], [(windows, tagged(windows))], TAGS, ("O-1", "A-1", "B-1"))
     expected = []
     for i, tag in enumerate(tags):
         if tag and i and tags[i - 1] == tag:
@@ -66,25 +66,28 @@ def disjoint(spans: list[tuple[int, int]], label: str) -> list[Span]:
 
 
 @given(SPANS, SPANS, st.sampled_from(["union", "prefer-gazetteer"]))
-def test_combinations_keep_one_side_whole(ours: list[tuple[int, int]], theirs: list[tuple[int, int]], how: str) -> None:
-    model, terms = disjoint(ours, "A"), disjoint(theirs, "B")
-    gazetteer = Terms(Gazetteer(()), how)  # type: ignore[arg-type]
-    found = gazetteer.combine([Entity(s, 0.5) for s in model], [Found(s, Entry("", "B")) for s in terms])
-    first, then = (model, terms) if how == "union" else (terms, model)
-    free = [s for s in then if all(s.end <= f.start or f.end <= s.start for f in first)]
-    assert [entity.span for entity in found] == sorted([*first, *free])
+def test_combinations_keep_all_of_one_side(
+    entities: list[tuple[int, int]], matches: list[tuple[int, int]], combination: str
+) -> None:
+    model, terms = disjoint(entities, "A"), disjoint(matches, "B")
+    gazetteer = GazetteerTerms(Gazetteer(()), combination)  # type: ignore[arg-type]
+    found = gazetteer.combine([Entity(s, 0.5) for s in model], [TermMatch(s, Entry("", "B")) for s in terms])
+    preferred, others = (model, terms) if combination == "union" else (terms, model)
+    free = [s for s in others if all(s.end <= p.start or p.end <= s.start for p in preferred)]
+    assert [entity.span for entity in found] == sorted([*preferred, *free])
     assert all(entity.score == (0.5 if entity.span.label == "A" else 1.0) for entity in found)
 
 
-def test_an_entity_that_both_find_keeps_the_models_score() -> None:
+def test_an_entity_found_by_both_keeps_the_score_of_the_model() -> None:
     document = Document("Aspirin helps")
-    terms = Terms(Gazetteer((Entry("Aspirin", "Chemical"),)), "prefer-gazetteer")
-    (found,) = terms.find(document)
-    assert terms.combine([Entity(found.span, 0.7, "Chemical-1")], [found]) == [Entity(found.span, 0.7, "Chemical-1")]
+    terms = GazetteerTerms(Gazetteer((Entry("Aspirin", "Chemical"),)), "prefer-gazetteer")
+    (match,) = terms.find(document)
+    entity = Entity(match.span, 0.7, "Chemical-1")
+    assert terms.combine([entity], [match]) == [entity]
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_nearest_mentions_are_those_with_the_largest_cosine(seed: int) -> None:
+def test_nearest_mentions_have_the_largest_cosine(seed: int) -> None:
     random = np.random.default_rng(seed)
     features, query = random.normal(size=(9, 5)), random.normal(size=5)
     labels = ["A", "B"] * 4 + ["A"]
@@ -95,7 +98,7 @@ def test_nearest_mentions_are_those_with_the_largest_cosine(seed: int) -> None:
     assert mentions.nearest(query, "C") == []
 
 
-def test_mentions_are_saved_and_damage_is_seen(tmp_path: Path) -> None:
+def test_mentions_are_saved_and_damage_is_detected(tmp_path: Path) -> None:
     assert Mentions.load(tmp_path) is None
     mentions = Mentions(["naïve", "b"], ["A", "B"], np.array([[3.0, 4.0], [1.0, 0.0]]))
     mentions.save(tmp_path)
@@ -112,14 +115,14 @@ def test_mentions_are_saved_and_damage_is_seen(tmp_path: Path) -> None:
             Mentions.load(tmp_path)
 
 
-def test_calibration_finds_the_temperature_that_labels_were_drawn_with() -> None:
+def test_calibration_recovers_the_temperature_of_sampled_labels() -> None:
     generator = torch.Generator().manual_seed(0)
     logits = 3 * torch.randn(20_000, 4, generator=generator)
     labels = torch.multinomial((logits / 2.5).softmax(-1), 1, generator=generator).squeeze(-1)
     assert best_temperature(logits.log_softmax(-1), labels) == pytest.approx(2.5, rel=0.05)
 
 
-def test_types_of_terms_are_types_of_both() -> None:
+def test_a_combined_gazetteer_adds_its_types() -> None:
     gazetteer = Gazetteer((Entry("York", "Place"), Entry("aspirin", "Chemical")))
     alone = small_model()
     assert alone.with_gazetteer(gazetteer).labels == alone.labels

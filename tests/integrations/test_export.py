@@ -1,4 +1,4 @@
-"""Exported models: the graph's parts against torch, whole models against the original, and every way to be damaged."""
+"""Exported models: parts of the graph against PyTorch, whole models against the original, and damaged folders."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from mproto.cli import main
 from mproto.errors import InputError, MprotoError
 from mproto.extensions.viterbi import most_likely
 from mproto.inference.onnx import FILE
+from mproto.integrations.comparison import Comparison, compare
 from mproto.integrations.onnx import export_onnx
-from mproto.integrations.onnx_decision import choice, decision
-from mproto.integrations.parity import Parity, compare
+from mproto.integrations.onnx_decoding import decoding_graph, select_graph
 from mproto.models.baselines.tagger import TaggerModel
 from mproto.persistence.card import with_scores
 from mproto.text.scoring import Counts
@@ -36,26 +36,26 @@ TEXTS = [document.text for document in demo.documents("test")[:10]]
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.integers(0, 2**31 - 1))
-def test_the_graph_chooses_tags_as_torch_does(lengths: list[int], seed: int) -> None:
+def test_the_graph_decodes_tags_like_torch(lengths: list[int], seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
-    likely = torch.randn(sum(lengths), 3, generator=generator)
-    change = torch.randn(3, 3, generator=generator)
+    log_probs = torch.randn(sum(lengths), 3, generator=generator)
+    transitions = torch.randn(3, 3, generator=generator)
     inputs = {
-        "likely": likely.numpy(),
+        "log_probs": log_probs.numpy(),
         "rows": np.repeat(np.arange(len(lengths)), lengths),
         "places": np.concatenate([np.arange(length) for length in lengths]),
         "lengths": np.array(lengths),
     }
-    (tags,) = onnxruntime.InferenceSession(decision(change).SerializeToString()).run(None, inputs)
-    assert tags.tolist() == most_likely(likely, lengths, change).tolist()
-    session = onnxruntime.InferenceSession(choice("likely", "chosen").SerializeToString())
-    (chosen,) = session.run(None, {"tags": tags, "likely": likely.numpy()})
-    np.testing.assert_array_equal(chosen, likely.numpy()[np.arange(len(tags)), tags])
+    (tags,) = onnxruntime.InferenceSession(decoding_graph(transitions).SerializeToString()).run(None, inputs)
+    assert tags.tolist() == most_likely(log_probs, lengths, transitions).tolist()
+    session = onnxruntime.InferenceSession(select_graph("log_probs", "selected").SerializeToString())
+    (selected,) = session.run(None, {"tags": tags, "log_probs": log_probs.numpy()})
+    np.testing.assert_array_equal(selected, log_probs.numpy()[np.arange(len(tags)), tags])
 
 
 @cache
 def tiny(method: str, *further: str) -> Path:
-    """A model on a tiny encoder that keeps letter case, saved."""
+    """Train and save a model with a tiny cased encoder."""
     import tempfile
 
     folder = Path(tempfile.mkdtemp())
@@ -65,10 +65,10 @@ def tiny(method: str, *further: str) -> Path:
 
 
 @pytest.mark.parametrize("method", ["mproto", "tagger"])
-def test_an_exported_model_says_the_same(method: str, tmp_path: Path) -> None:
-    parity = export_model(tiny(method), tmp_path / "out")
-    assert parity.agreement == 1
-    assert parity.f1 in (0, 1)  # 0, where there is nothing to find
+def test_an_exported_model_agrees_with_the_original(method: str, tmp_path: Path) -> None:
+    comparison = export_model(tiny(method), tmp_path / "out")
+    assert comparison.agreement == 1
+    assert comparison.f1 in (0, 1)  # 0 if there are no entities
     original, exported = Recognizer.from_pretrained(tiny(method)), Recognizer.from_pretrained(tmp_path / "out")
     long = " ".join(TEXTS * 3)  # several windows
     for one, other in zip(original([*TEXTS, long, ""]), exported([*TEXTS, long, ""]), strict=True):
@@ -81,7 +81,7 @@ def test_an_exported_model_says_the_same(method: str, tmp_path: Path) -> None:
     card = (tmp_path / "out" / "README.md").read_text()
     assert card == exported.model_card()
     differs = set(card.splitlines()) ^ set(original.model_card().splitlines())
-    assert len(differs) == 3, "what to install, twice, and that it is exported"
+    assert len(differs) == 3, "two lines about installation, and one about the export"
     assert any("ONNX" in line and "as they were trained" in line for line in differs)
     assert any("mproto-ner[onnx]" in line for line in differs)
     exported.record_scores(tmp_path / "out", "ours", Counts(1, 2, 4))
@@ -100,12 +100,12 @@ def test_the_embedded_encoder_in_eight_bits(tmp_path: Path, capsys: pytest.Captu
     embedded()
     small_model().save_pretrained(tmp_path / "model")
     code = main(["export", str(tmp_path / "model"), str(tmp_path / "out"), "--int8", "--json"])
-    said = capsys.readouterr()
-    if code:  # a model that has learnt next to nothing may not survive rounding; then nothing is left behind
-        assert "should be the same" in said.err
+    output = capsys.readouterr()
+    if code:  # an undertrained model may not survive quantization; then nothing is written
+        assert "should be the same" in output.err
         assert {path.name for path in tmp_path.iterdir()} == {"model"}
         return
-    assert json.loads(said.out)["agreement"] >= 0.98
+    assert json.loads(output.out)["agreement"] >= 0.98
     size = (tmp_path / "out" / FILE).stat().st_size
     assert size < 0.3 * (tmp_path / "model" / "model.safetensors").stat().st_size
     assert Recognizer.from_pretrained(tmp_path / "out")("Aspirin helps")
@@ -113,13 +113,13 @@ def test_the_embedded_encoder_in_eight_bits(tmp_path: Path, capsys: pytest.Captu
 
 @pytest.mark.parametrize("method", ["mproto", "tagger"])
 def test_eight_bits(method: str, tmp_path: Path) -> None:
-    """Rounding moves scores, a little. A model that has learnt next to nothing may not pass the check for all that."""
+    """Quantization changes scores a little. (An undertrained model may still fail the check, which is not run here.)"""
     original = Recognizer.from_pretrained(tiny(method))
     original.card = with_scores(original.card, "ours", Counts(1, 2, 4).as_dict())
     export_onnx(original, tmp_path, int8=True)
     rounded = Recognizer.from_pretrained(tmp_path)
     assert "scores" in original.card
-    assert "scores" not in rounded.card  # they are not the rounded one's
+    assert "scores" not in rounded.card  # they were measured before quantization
     assert "eight bits" in (tmp_path / "README.md").read_text()
     (_, one), *_ = original.tagged([Document(TEXTS[0])])
     (_, other), *_ = rounded.tagged([Document(TEXTS[0])])
@@ -147,8 +147,8 @@ def test_torch_is_not_needed() -> None:
         "print(Recognizer.from_pretrained(model)('Aspirin helps', provenance=True))\n"
         "assert main(['evaluate', model, labelled, '--json']) == 0\n"
         "from mproto.service.limits import Limits\n"
-        "from mproto.service.served import Served\n"
-        "served = Served(lambda: Recognizer.from_pretrained(model), 'ours', Limits())\n"
+        "from mproto.service.served_model import ServedModel\n"
+        "served = ServedModel(lambda: Recognizer.from_pretrained(model), 'ours', Limits())\n"
         "import mproto.cli.serve, mproto.service.server\n"
         "served.start()\n"
         "served.wait()\n"
@@ -167,24 +167,26 @@ def test_a_folder_for_transformers(tmp_path: Path) -> None:
     from transformers import AutoModelForTokenClassification, AutoTokenizer
 
     export_model(tiny("tagger"), tmp_path / "out", format="transformers")
-    assert len({path.stat().st_mode for path in (tmp_path / "out").iterdir()}) == 1  # who may read one may read all
+    assert (
+        len({path.stat().st_mode for path in (tmp_path / "out").iterdir()}) == 1
+    )  # all files have the same permissions
     plain = AutoModelForTokenClassification.from_pretrained(tmp_path / "out").eval()
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out", add_prefix_space=True)
     document = Document("this is a text of hello world words")
     inputs = tokenizer([list(document.word_texts)], is_split_into_words=True, return_tensors="pt")
     tags = plain(**inputs).logits[0].argmax(-1)
-    (_, said), *_ = Recognizer.from_pretrained(tiny("tagger")).tagged([document])
+    (_, tagged), *_ = Recognizer.from_pretrained(tiny("tagger")).tagged([document])
     words = inputs.word_ids(0)
     firsts = [i for i, word in enumerate(words) if word is not None and word != words[i - 1]]
-    assert tags[firsts].tolist() == said.tags
+    assert tags[firsts].tolist() == tagged.tags
 
 
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
         ("mproto", {"format": "transformers"}, "prototypes.*export it as onnx"),
-        ("autoner", {}, "decides on spans"),
-        ("autoner", {"format": "transformers"}, "decides on spans"),
+        ("autoner", {}, "classifies spans"),
+        ("autoner", {"format": "transformers"}, "classifies spans"),
         ("tagger", {"format": "transformers", "int8": True}, "eight bits"),
     ],
 )
@@ -194,27 +196,27 @@ def test_what_cannot_be_exported(method: str, options: dict[str, object], messag
     assert not list(tmp_path.iterdir())
 
 
-def test_shapes_are_more_than_transformers_can_hold(tmp_path: Path) -> None:
+def test_word_shapes_cannot_be_exported_for_transformers(tmp_path: Path) -> None:
     config = small_config(method="tagger")
     Recognizer(TaggerModel.build(embedded(), ["A"], config), config).save_pretrained(tmp_path / "model")
-    with pytest.raises(InputError, match="shapes=false"):
+    with pytest.raises(InputError, match="word_shapes=false"):
         export_model(tmp_path / "model", tmp_path / "out", format="transformers")
 
 
-def test_models_that_differ_are_told_apart() -> None:
+def test_different_models_fail_the_comparison() -> None:
     documents = list(demo.documents("test")[:6])
     one, other = Recognizer.from_pretrained(tiny("mproto")), small_model()
-    parity = compare(one, other, documents, gold=True)
-    assert parity.words == sum(document.word_count for document in documents)
-    assert parity.exported is not None
-    assert 0 < parity.agreement < 1
+    comparison = compare(one, other, documents, gold=True)
+    assert comparison.words == sum(document.word_count for document in documents)
+    assert comparison.exported is not None
+    assert 0 < comparison.agreement < 1
     with pytest.raises(MprotoError, match="all of them should be the same"):
-        parity.check(exact=True)
+        comparison.check(exact=True)
     same = compare(other, other, documents, gold=True)
     assert (same.agreement, same.f1, same.difference) == (1, 1, 0)
     same.check(exact=True)
     with pytest.raises(MprotoError, match="F1 is 2.00 lower"):
-        Parity(1, 100, 99, 0.9, 0.8, 0.78).check(exact=False)
+        Comparison(1, 100, 99, 0.9, 0.8, 0.78).check(exact=False)
 
 
 class TestDamage:
@@ -238,7 +240,7 @@ class TestDamage:
         with pytest.raises(InputError, match=f"holds no {name}"):
             Recognizer.from_pretrained(exported)
 
-    def test_a_graph_that_is_none(self, exported: Path) -> None:
+    def test_a_file_that_is_not_a_graph(self, exported: Path) -> None:
         description = json.loads((exported / "config.json").read_text())
         del description["files"]
         (exported / "config.json").write_text(json.dumps(description))

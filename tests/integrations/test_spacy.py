@@ -1,4 +1,4 @@
-"""The component for spaCy: entities of whole tokens, beside those of others, and a pipeline that can be saved."""
+"""The spaCy component: entities of whole tokens, entities of other components, and saved pipelines."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def all_of(doc: Doc, key: str = NAME) -> list[tuple[int, int, str, float]]:
     return [(s.start, s.end, s.label_, v) for s, v in zip(group, group.attrs["scores"].tolist(), strict=True)]
 
 
-def test_what_the_model_finds_is_in_the_document(nlp: Language) -> None:
-    """The oracle: the recogniser itself, given the same words."""
+def test_the_entities_of_the_model_are_in_the_document(nlp: Language) -> None:
+    """The oracle is the recogniser with the same words."""
     count = 0
     for doc in nlp.pipe(TEXTS):
         words = [(token.idx, token.idx + len(token)) for token in doc if not token.is_space]
@@ -86,7 +86,7 @@ def test_entities_are_whole_tokens_of_any_text(nlp: Language, texts: list[str]) 
             assert not ent[-1].is_space
 
 
-def test_tokens_that_were_merged_or_hold_nothing(nlp: Language) -> None:
+def test_merged_and_blank_tokens(nlp: Language) -> None:
     doc = nlp.make_doc("He took acetylsalicylic acid against a bad headache.")
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[2:4])
@@ -110,7 +110,7 @@ def test_one_by_one_and_in_batches(nlp: Language) -> None:
 
 
 class Fixed:
-    """A recogniser that finds what it is told to, in tokens."""
+    """A recogniser that returns fixed entities, given in tokens."""
 
     labels = ("Chemical",)
 
@@ -132,7 +132,7 @@ def disjoint(draw: st.DrawFn, label: str) -> Found:
 
 @settings(max_examples=60)
 @given(old=disjoint("Old"), new=disjoint("Chemical"), overwrite=st.booleans())
-def test_entities_of_others_are_kept_as_the_entity_ruler_keeps_them(
+def test_existing_entities_are_treated_as_by_the_entity_ruler(
     nlp: Language, old: Found, new: Found, overwrite: bool
 ) -> None:
     docs = [nlp.make_doc("a b c d e f g h i") for _ in range(2)]
@@ -145,11 +145,11 @@ def test_entities_of_others_are_kept_as_the_entity_ruler_keeps_them(
     assert found(component(docs[1])) == found(docs[0])
     assert [token.ent_iob_ for token in docs[1]] == [token.ent_iob_ for token in docs[0]]
     assert [ent.kb_id_ for ent in docs[1].ents] == [ent.kb_id_ for ent in docs[0].ents]
-    assert [span[:3] for span in all_of(docs[1])] == new  # the group has them all
+    assert [span[:3] for span in all_of(docs[1])] == new  # the span group has all of them
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_tokens_that_must_not_be_entities(overwrite: bool) -> None:
+def test_blocked_tokens(overwrite: bool) -> None:
     doc = spacy.blank("en").make_doc("a b c d e f g h i")
     doc.set_ents([], blocked=[doc[1:2], doc[7:8]])
     component = RecognizerPipe(settings=Settings(overwrite_entities=overwrite))
@@ -159,7 +159,7 @@ def test_tokens_that_must_not_be_entities(overwrite: bool) -> None:
     assert [token.i for token in doc if token.ent_iob_ == "B" and not token.ent_type_] == [1, 7][overwrite:]
 
 
-def test_beside_an_entity_ruler(nlp: Language) -> None:
+def test_with_an_entity_ruler(nlp: Language) -> None:
     doc = next(doc for doc in nlp.pipe(TEXTS) if len(doc.ents) > 1)
     first, *others = found(doc)
     for place in ("before", "after"):
@@ -169,7 +169,7 @@ def test_beside_an_entity_ruler(nlp: Language) -> None:
         assert found(both(doc.text)) == [(*first[:2], "DRUG" if place == "before" else first[2]), *others]
 
 
-def test_the_threshold_and_the_name_of_the_group() -> None:
+def test_the_threshold_and_the_key_of_the_span_group() -> None:
     every = [entity for doc in pipeline().pipe(TEXTS) for entity in all_of(doc)]
     middle = sorted(score for *_, score in every)[len(every) // 2]
     nlp = pipeline(threshold=middle - 1e-5, spans_key="sure")
@@ -180,16 +180,16 @@ def test_the_threshold_and_the_name_of_the_group() -> None:
     label = every[0][2]
     of_one_type = [entity for doc in pipeline(threshold={label: 1.0}).pipe(TEXTS) for entity in all_of(doc)]
     assert [e[:3] for e in of_one_type] == [e[:3] for e in every if e[2] != label or e[3] >= 1]
-    with pytest.raises(InputError, match="a threshold for 'Nothing', which the model does not know"):
+    with pytest.raises(InputError, match="a threshold for 'Nothing', but the model has no such type"):
         pipeline(threshold={"Nothing": 0.5})(TEXTS[0])
     for wrong in ({"threshold": 1.5}, {"batch_size": 0}):
         with pytest.raises(InputError, match="threshold is 1.5; give|batch_size is 0; give"):
             pipeline(**wrong)
-    with pytest.raises(ValueError, match="threshold"):  # spaCy's own check of types
+    with pytest.raises(ValueError, match="threshold"):  # spaCy validates types itself
         pipeline(threshold="high")
 
 
-def test_a_saved_pipeline_needs_no_folder_of_a_model(tmp_path: Path) -> None:
+def test_a_saved_pipeline_does_not_need_the_model_folder(tmp_path: Path) -> None:
     tiny_model().save_pretrained(tmp_path / "model")
     nlp = spacy.blank("en")
     nlp.add_pipe("mproto", config={"model": str(tmp_path / "model"), "threshold": 0.1, "spans_key": "ours"})
@@ -247,12 +247,12 @@ def test_documents_keep_their_scores_in_a_docbin(nlp: Language) -> None:
 
 @pytest.mark.parametrize("name", ["../out.txt", "/out.txt", "a/../../out.txt"])
 def test_a_packed_model_writes_nothing_elsewhere(name: str) -> None:
-    with pytest.raises(InputError, match=re.escape(f"holds the file '{name}'")):
+    with pytest.raises(InputError, match=re.escape(f"contains the file '{name}'")):
         RecognizerPipe().from_bytes(srsly.msgpack_dumps({name: b"x"}))
 
 
-def test_scores_of_spacy() -> None:
-    """`nlp.evaluate` with the component's own entities for gold ones."""
+def test_evaluation_with_spacy() -> None:
+    """Evaluate with the component's own entities as gold."""
     nlp = pipeline()
     examples = [
         Example.from_dict(
@@ -266,7 +266,7 @@ def test_scores_of_spacy() -> None:
 def test_without_a_model() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("mproto", name="ours")
-    assert nlp.meta["labels"] == {}  # asked for before there is a model
+    assert nlp.meta["labels"] == {}  # spaCy reads them before there is a model
     nlp.initialize()
     for act in (lambda: nlp("Aspirin"), nlp.to_bytes, lambda: list(nlp.pipe(["Aspirin"]))):
         with pytest.raises(InputError, match="the component 'ours' has no model; .*config=.*my-model"):
@@ -281,8 +281,8 @@ def test_without_a_model() -> None:
         nowhere("Aspirin")
 
 
-def test_spacy_finds_it_by_itself(tmp_path: Path) -> None:
-    """As after an installation: an entry point, and nothing imported. Nor is a network looked for."""
+def test_spacy_finds_the_entry_point(tmp_path: Path) -> None:
+    """With an installed entry point, spaCy finds the component, and the model is not imported yet."""
     (table,) = (tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["spacy_factories"],)
     folder = tmp_path / "installed-1.dist-info"
     folder.mkdir()

@@ -56,7 +56,7 @@ class TestWindows:
                 assert w.input_ids[position] == (ids or [tokenizer.unk_token_id])[0]
 
     @given(words=st.lists(WORDS, min_size=1, max_size=300), window=st.integers(12, 40), context=st.integers(0, 20))
-    def test_context_is_what_stands_beside(self, words: list[str], window: int, context: int) -> None:
+    def test_context_is_the_neighbouring_words(self, words: list[str], window: int, context: int) -> None:
         whole = make_windows([words], embedded().tokens, 10**6)[0]
         longest = window - 2
         edges = [*whole.firsts, len(whole.input_ids) - 1]
@@ -135,7 +135,7 @@ class TestCollate:
         assert together.shape == (sum(map(len, sentences)), embedded().hidden_size)
         torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-4)
 
-    def test_shapes_filling_and_labels(self) -> None:
+    def test_sizes_padding_and_labels(self) -> None:
         windows = make_windows([["a"] * 30, ["b", "c"]], embedded().tokens, 22, context=0)
         batch = collate(windows, 7, [list(range(30)), [50, 51]])
         assert [len(w.firsts) for w in batch.windows] == [20, 10, 2]
@@ -187,26 +187,26 @@ class TestPlan:
             assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= token_budget
         assert planned() == batches
 
-    def test_every_epoch_differs_in_order_and_in_company(self) -> None:
+    def test_batches_and_their_order_differ_between_epochs(self) -> None:
         lengths = torch.randint(5, 60, (3000,), generator=torch.Generator().manual_seed(1)).tolist()
         generator = torch.Generator().manual_seed(0)
         one, other = (plan(lengths, batch_size=8, token_budget=400, generator=generator) for _ in range(2))
         together = [{frozenset(batch) for batch in epoch} for epoch in (one, other)]
         assert len(together[0] & together[1]) < len(one) / 100
         longest = [lengths[batch[0]] for batch in one[:50]]
-        assert longest != sorted(longest, reverse=True)  # lengths come in any order, not falling
+        assert longest != sorted(longest, reverse=True)  # batches are not sorted by length
 
     def test_prediction_starts_with_the_longest(self) -> None:
         batches = plan([3, 9, 5, 9, 1], batch_size=2, token_budget=100)
         assert batches == [[1, 3], [2, 0], [4]]
 
     @pytest.mark.parametrize("epoch", [0, 1])
-    def test_little_is_filled_up(self, epoch: int) -> None:
+    def test_there_is_little_padding(self, epoch: int) -> None:
         lengths = (torch.randn(4500, generator=torch.Generator().manual_seed(epoch)).exp() * 25 + 4).long().tolist()
         generator = torch.Generator().manual_seed(epoch)
         batches = plan(lengths, batch_size=32, token_budget=4096, generator=generator)
-        filled = sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)
-        assert 1 - sum(lengths) / filled < 0.08
+        padded = sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)
+        assert 1 - sum(lengths) / padded < 0.08
 
     def test_wrong_sizes(self) -> None:
         with pytest.raises(ValueError, match="batch_size 0"):

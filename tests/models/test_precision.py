@@ -1,4 +1,4 @@
-"""bfloat16 is close to float32, keeps attention exact on a CPU, and ends with training."""
+"""bfloat16 is close to float32, keeps attention exact on a CPU, and is only used in training there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CPU = torch.device("cpu")
 WORDS = [["Selegiline", "causes", "postural", "hypotension", "in", "some"], ["No", "fever"]]
 
 
-def test_features_are_those_of_float32_but_for_rounding() -> None:
+def test_features_are_close_to_those_of_float32() -> None:
     encoder = Encoder.load(embedded().name)
     batch = collate(make_windows(WORDS, encoder.tokens, encoder.window), encoder.pad_id)
     exact = encoder(batch)
@@ -46,20 +46,20 @@ def test_attention_stays_exact_on_a_cpu(named: bool) -> None:
             found = scaled_dot_product_attention(query=half[0], key=half[1], value=half[2], attn_mask=mask)
         else:
             found = scaled_dot_product_attention(*half, mask)
-        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16  # other products are not
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16  # other products are in bfloat16
     assert found.dtype == torch.bfloat16
     assert torch.equal(found, exact.bfloat16())
 
 
-def test_a_processor_without_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_processor_without_bfloat16_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "_processor_has_bfloat16", lambda device: False)
     assert not precision.trains_in_bfloat16("auto", CPU)
     assert not precision.trains_in_bfloat16("float32", CPU)
-    with pytest.raises(InputError, match="training.precision is bfloat16, and 'cpu' here cannot compute in it"):
+    with pytest.raises(InputError, match="training.precision is bfloat16, but 'cpu' does not support it"):
         precision.trains_in_bfloat16("bfloat16", CPU)
 
 
-def test_what_processors_can_do_is_asked_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_tells_whether_a_processor_has_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
     for able, expected in (
         ({"avx512_bf16": True}, True),
         ({"avx512_f": True, "avx512_bf16": False}, False),
@@ -71,7 +71,7 @@ def test_what_processors_can_do_is_asked_of_torch(monkeypatch: pytest.MonkeyPatc
     assert not precision._processor_has_bfloat16(CPU)
 
 
-def test_a_trained_model_gives_the_same_wherever_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trained_model_gives_the_same_results_after_loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "_processor_has_bfloat16", lambda device: True)
     encoder = str(write_roberta(tmp_path, positions=200))
     exact, mixed = (

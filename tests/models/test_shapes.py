@@ -1,4 +1,4 @@
-"""How words are written, for encoders that cannot see it."""
+"""Word shapes, for encoders whose tokenizer ignores case."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_text_has_a_shape(word: str) -> None:
     assert shape_of(word) is not Shape.NONE
 
 
-def test_only_encoders_that_throw_case_away_are_told(tmp_path: Path) -> None:
+def test_only_uncased_encoders_have_shape_embeddings(tmp_path: Path) -> None:
     assert not keeps_case(embedded().tokens)
     assert embedded().shapes is not None
     roberta = Encoder.load(str(write_roberta(tmp_path)))
@@ -54,7 +54,7 @@ def test_only_encoders_that_throw_case_away_are_told(tmp_path: Path) -> None:
     assert Encoder.load(shapes=False).shapes is None
 
 
-def test_shapes_of_sub_words_and_filling() -> None:
+def test_shapes_of_sub_words_and_padding() -> None:
     words = [["Selegiline", "helps", "2", "NSAID"], ["("]]
     batch = collate(make_windows(words, embedded().tokens, 64), embedded().pad_id)
     pieces = [len(embedded().tokenizer(word, add_special_tokens=False).input_ids) for word in words[0]]
@@ -65,7 +65,7 @@ def test_shapes_of_sub_words_and_filling() -> None:
     assert batch.shapes[1].tolist() == [0, Shape.SIGNS, *[0] * sum(pieces)]
 
 
-def test_a_trained_encoder_tells_apple_from_apple(tmp_path: Path) -> None:
+def test_a_trained_encoder_distinguishes_case(tmp_path: Path) -> None:
     def feature(encoder: Encoder, word: str) -> torch.Tensor:
         with torch.no_grad():
             return encoder(collate(make_windows([[word]], encoder.tokens, 64), encoder.pad_id))

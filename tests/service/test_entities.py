@@ -1,4 +1,4 @@
-"""What callers get: the entities that the model finds, whoever else asks at the same time."""
+"""Responses with entities: they do not depend on other requests at the same time. Wrong requests are explained."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def without_scores(entities: list[dict[str, Any]]) -> list[Any]:
     return [[e["entity_group"], e["word"], e["start"], e["end"]] for e in entities]
 
 
-def test_any_mix_of_requests_gets_what_the_model_finds() -> None:
+def test_any_mix_of_requests_gets_the_entities_of_the_model() -> None:
     model = small_model()
     alone: dict[str, Any] = {}
 
@@ -105,8 +105,8 @@ WRONG = {
     b"[" * 100_000: "The body is not JSON",
     b"[]": "The body: input should be an object",
     b"null": "The body: input should be an object",
-    b"{}": "Neither is given",
-    b'{"text": "a", "texts": ["b"]}': "Both are given",
+    b"{}": 'Neither "text" nor "texts" is given',
+    b'{"text": "a", "texts": ["b"]}': 'Both "text" and "texts" are given',
     b'{"text": null}': "text: input should be a valid string",
     b'{"text": 1}': "text: input should be a valid string",
     b'{"texts": "a"}': "texts: input should be a valid array",
@@ -117,17 +117,17 @@ WRONG = {
     b'{"text": "a", "threshold": null}': "threshold: input should be a valid number",
     b'{"text": "a", "threshold": {"Chemical": 2}}': "threshold.Chemical: input should be less than or equal to 1",
     b'{"text": "a", "threshold": {"Chemical": null}}': "threshold.Chemical: input should be a valid number",
-    b'{"text": "a", "threshold": {"Drug": 0}}': "threshold: 'Drug' is no type of this model; it has Chemical, Disease.",
+    b'{"text": "a", "threshold": {"Drug": 0}}': "threshold: the model has no type 'Drug'; its types are Chemical, Disease.",
     b'{"text": "a", "types": []}': "types: list should have at least 1 item",
-    b'{"text": "a", "types": ["Drug"]}': "types: 'Drug' is no type of this model; it has Chemical, Disease.",
-    b'{"text": "a", "treshold": 0.5}': "treshold is no field of a request; it has text, texts, threshold, types.",
-    b'{"text": "aaaaa"}': "text has 5 characters, more than the 4",
-    b'{"texts": ["a", "aaaaa"]}': "texts[1] has 5 characters, more than the 4",
-    b'{"texts": ["a", "b", "c", "d"]}': "4 texts are more than the 3",
+    b'{"text": "a", "types": ["Drug"]}': "types: the model has no type 'Drug'; its types are Chemical, Disease.",
+    b'{"text": "a", "treshold": 0.5}': "treshold is not a field of a request; its fields are text, texts, threshold, types.",
+    b'{"text": "aaaaa"}': "text has 5 characters, and the limit is 4",
+    b'{"texts": ["a", "aaaaa"]}': "texts[1] has 5 characters, and the limit is 4",
+    b'{"texts": ["a", "b", "c", "d"]}': "The request has 4 texts, and the limit is 3",
 }
 
 
-def test_wrong_requests_are_told_what_is_wrong() -> None:
+def test_wrong_requests_are_explained() -> None:
     with running(texts=3, characters=4) as service:
 
         async def talk(client: httpx.AsyncClient) -> list[httpx.Response]:
@@ -135,4 +135,4 @@ def test_wrong_requests_are_told_what_is_wrong() -> None:
 
         for response, message in zip(service.call(talk), WRONG.values(), strict=True):
             assert message in problem(response, 422)
-        assert service.model.calls[1:] == []  # the first was to warm up
+        assert service.model.calls[1:] == []  # the first call was the warm-up

@@ -1,4 +1,4 @@
-"""`mproto serve` as a process: it says where it is, answers, stops in order, and explains why it does not start."""
+"""`mproto serve` as a process: it prints its address, answers, stops gracefully, and explains why it does not start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from services import plain_logs
 
 
 def fail(*arguments: object, capsys: pytest.CaptureFixture[str]) -> str:
-    """The one sentence that a wrong call gets, in this process."""
+    """Run a wrong call in this process, and return its error message, which is one line."""
     assert main(["serve", *map(str, arguments)]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -35,7 +35,7 @@ def known(entities: list[dict[str, Any]]) -> list[tuple[str, str, float]]:
     return [(entity["entity_group"], entity["word"], entity["score"]) for entity in entities]
 
 
-def test_the_example_answers_and_stops_in_order(tmp_path: Path) -> None:
+def test_the_example_answers_and_stops_gracefully(tmp_path: Path) -> None:
     small_model().save_pretrained(tmp_path / "my-run")
     (tmp_path / "terms.tsv").write_text("surface\ttype\nnumber 7\tNumber\n")
     arguments = [*shlex.split(serve.EXAMPLE)[1:], "--port", "0", "--threads", "1", "--batch-size", "2", "--json"]
@@ -68,8 +68,8 @@ def test_the_example_answers_and_stops_in_order(tmp_path: Path) -> None:
             asking.start()
             while "mproto_batch_texts_count 0.0" in client.get("/metrics").text:
                 pass
-            process.send_signal(signal.SIGTERM)  # while most of the texts wait
-        with pytest.raises(httpx.TransportError):  # soon nobody listens, and until then nothing has changed
+            process.send_signal(signal.SIGTERM)  # while most of the texts are waiting
+        with pytest.raises(httpx.TransportError):  # the socket is closed soon; until then the service is ready
             while httpx.get(f"{address}/health/ready").status_code == 200:
                 pass
         asking.join()
@@ -113,16 +113,16 @@ class TestWrongCalls:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             message = fail(tmp_path, "--port", port, capsys=capsys)
-        assert f"cannot listen at 127.0.0.1, port {port} (Address already in use); give another --port" in message
+        assert f"cannot listen on 127.0.0.1, port {port} (Address already in use); give another --port" in message
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--port", "70000"], "--port 70000 is no port"),
-            (["--host", "no such host"], "--host 'no such host' is no address of this machine"),
-            (["--host", "192.0.2.1"], "cannot listen at 192.0.2.1"),
+            (["--port", "70000"], "--port 70000 is not a port"),
+            (["--host", "no such host"], "--host 'no such host' is not an address of this machine"),
+            (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1"),
             (["--threads", "0"], "--threads 0 is not a number of threads; give 1 or more"),
-            (["--max-queue", "2"], "never fits a queue of 2; give --max-queue 256 or more"),
+            (["--max-queue", "2"], "never fit into a queue of 2; give --max-queue 256 or more"),
             (["--token", ""], "the token is empty, or has blanks"),
             (["--token", "a b"], "the token is empty, or has blanks"),
         ],

@@ -137,7 +137,7 @@ def test_several_processes_need_accelerate(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("cuda:77", "is not there"), ("gpu", "no device 'gpu'"), ("meta", "cannot")]
+    ("name", "message"), [("cuda:77", "is not available"), ("gpu", "no device 'gpu'"), ("meta", "is not available")]
 )
 def test_a_device_that_is_not_there(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):

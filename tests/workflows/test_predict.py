@@ -126,8 +126,8 @@ def test_a_file_is_the_same_when_it_was_stopped_on_the_way(texts: Path, tmp_path
     import mproto.inference.texts as reading
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "FIRST", 2)
-        patch.setattr(reading, "AT_ONCE", 2)
+        patch.setattr(reading, "FIRST_BLOCK", 2)
+        patch.setattr(reading, "LARGEST_BLOCK", 2)
         failing = Failing(recognizer.tagger, recognizer.config)
         with pytest.raises(StoppedError):
             predict_file(failing, Source(texts), tmp_path / "out.jsonl")
@@ -239,7 +239,7 @@ class TestTooLong:
         assert main(call) == 2
         error = capsys.readouterr().err
         assert f"{path}, line 3: a text has " in error
-        assert "and 20 are the most that are read as one; split it" in error
+        assert "characters; the limit is 20; split it" in error
         assert main([*call, "--on-error", "skip", "--json"]) == 0
         shown = json.loads(capsys.readouterr().out)
         assert shown["skipped"] == 1
@@ -299,7 +299,7 @@ def test_names_that_say_no_format_that_holds_labels(
         (["--output", "o.jsonl", "--threshold", "A=0.5", "A=0.6"], "or TYPE=NUMBER for each, once"),
         (["--output", "o.jsonl", "--threshold", "Chemcal=0.5"], "predict: there is a threshold for 'Chemcal'"),
         (["--html", "o.html", "--threshold", "Chemcal=0.5"], "did you mean Chemical"),
-        (["--highlight", "--threshold", "7"], "predict: the threshold 7.0 is no score"),
+        (["--highlight", "--threshold", "7"], "predict: the threshold 7.0 is not a score"),
         (["--highlight", "--json"], "cannot both go to standard output"),
         (["--output", "-", "--json"], "cannot both go to standard output"),
     ],

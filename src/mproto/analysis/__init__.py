@@ -1,1 +1,4 @@
-"""Looking into a training run: what was learnt, from what, and what is left to do. `report` puts it on a page."""
+"""Analysis of a training run: curves, prototypes, gazetteer coverage, missing terms.
+
+`report` collects it for a page.
+"""

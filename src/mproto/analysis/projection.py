@@ -1,4 +1,4 @@
-"""A map of features: points of many dimensions laid out in two, so that what is near stays near."""
+"""A map of features: a projection to two dimensions that keeps similar words close."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ from torch.nn.functional import normalize
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from mproto.analysis.words import Words
+    from mproto.analysis.word_table import WordTable
 
 COMPONENTS = 50
-"""Dimensions that are left before t-SNE, which does better without the noise of the others."""
+"""Principal components that t-SNE gets; the others are mostly noise."""
 FEWEST = 10
-"""Different points that t-SNE is used for."""
+"""With fewer distinct points, PCA is used."""
 
 
-class Map(NamedTuple):
-    """Places of points.
+class Projection(NamedTuple):
+    """Points in two dimensions.
 
     Attributes:
-        places: (n, 2) from 0 to 1.
-        method: `t-SNE`, or `PCA` where scikit-learn is not installed.
+        places: (n, 2) coordinates from 0 to 1.
+        method: `t-SNE`, or `PCA` if there are few distinct points or scikit-learn is not installed.
     """
 
     places: Tensor
     method: str
 
 
-def choose(words: Words, most: int, seed: int = 0) -> Tensor:
-    """Places of words to show: as many of each class, by people's labels or else by predictions, as far as there are."""
+def choose_words(words: WordTable, most: int, seed: int = 0) -> Tensor:
+    """Return the indices (n,) of a random sample of words, balanced by class if possible.
+
+    The class of a word is its human label, or the predicted class if there is none.
+    """
     classes = torch.where(words.gold >= 0, words.gold, words.predicted)
     generator = torch.Generator().manual_seed(seed)
     groups = [torch.nonzero(classes == number).squeeze(-1) for number in classes.unique().tolist()]  # type: ignore[no-untyped-call]
@@ -44,31 +47,34 @@ def choose(words: Words, most: int, seed: int = 0) -> Tensor:
     return torch.cat(chosen).sort().values if chosen else torch.zeros(0, dtype=torch.long)
 
 
-def project(points: Tensor, seed: int = 0) -> Map:
-    """Lay out points (n, d), n ≥ 1, by the angles between them; the same every time on a machine."""
+def project(points: Tensor, seed: int = 0) -> Projection:
+    """Project points (n, d), n ≥ 1, by the angles between them.
+
+    The result is deterministic on a machine.
+    """
     directions = normalize(points.float(), dim=-1)
     centred = directions - directions.mean(0)
     rank = min(COMPONENTS, *centred.shape)
     _, _, axes = torch.linalg.svd(centred, full_matrices=False)
     flat = centred @ axes[:rank].T
-    # The sign of an axis is arbitrary; fix it, so that maps do not turn over.
+    # The sign of an axis is arbitrary; fix it, so that maps are not mirrored.
     flat = flat * torch.where(flat.gather(0, flat.abs().argmax(0, keepdim=True)) < 0, -1.0, 1.0)
-    # Fewer different points than t-SNE needs, or none that differ, which it divides by.
+    # t-SNE needs a number of points, and divides by the distances between them.
     if len(flat.unique(dim=0)) < FEWEST:
-        return Map(_fit(flat), "PCA")
+        return Projection(_fit(flat), "PCA")
     try:
         from sklearn.manifold import TSNE
         from threadpoolctl import threadpool_limits
     except ImportError:
-        return Map(_fit(flat), "PCA")
+        return Projection(_fit(flat), "PCA")
     perplexity = min(30.0, (len(points) - 1) / 3)
-    with threadpool_limits(1):  # several threads would add up in any order
+    with threadpool_limits(1):  # with several threads, the order of sums is not deterministic
         layout = TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(flat.numpy())
-    return Map(_fit(torch.from_numpy(layout)), "t-SNE")
+    return Projection(_fit(torch.from_numpy(layout)), "t-SNE")
 
 
 def _fit(places: Tensor) -> Tensor:
-    """The first two dimensions, from 0 to 1."""
+    """Return the first two dimensions, scaled to 0 to 1."""
     two = torch.nn.functional.pad(places, (0, max(0, 2 - places.shape[1])))[:, :2].float()
     low, high = two.amin(0), two.amax(0)
     return (two - low) / (high - low).clamp_min(1e-9)

@@ -1,4 +1,4 @@
-"""Prototype cards: what each prototype stands for, told by the words nearest to it; and where transport sends O words."""
+"""Prototypes and their nearest words, and the words labelled O that training leaves out."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from mproto.models.mproto import MProtoModel
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from mproto.analysis.words import Words
+    from mproto.analysis.word_table import WordTable
     from mproto.models.base import Model
 
 NEAREST = 12
-AT_ONCE = 1000
-"""O words that are transported together, about as many as in a training step."""
+"""Words that are shown for a prototype."""
+WORDS_PER_STEP = 1000
+"""O words that are assigned together, about as many as in a training step."""
 
 
-class Neighbour(NamedTuple):
-    """A word near a prototype, in its context."""
+class NearestWord(NamedTuple):
+    """A word near a prototype, its context, and its similarity to the prototype."""
 
     before: str
     word: str
@@ -33,77 +34,81 @@ class Neighbour(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Card:
-    """A prototype.
+class PrototypeCard:
+    """A prototype, described by its words.
 
     Attributes:
-        name: such as `Disease-2`.
-        number: of its class.
-        served: words that have no nearer prototype.
-        labelled: those of them that the dictionary labels with its class.
-        nearest: different words, the nearest first.
+        name: its name, for example `Disease-2`.
+        class_number: its class.
+        words: the number of words whose nearest prototype it is.
+        labelled: the number of these words that the gazetteer labels with its class.
+        nearest: the nearest of these words, each form once.
     """
 
     name: str
-    number: int
-    served: int
+    class_number: int
+    words: int
     labelled: int
-    nearest: tuple[Neighbour, ...]
+    nearest: tuple[NearestWord, ...]
 
 
 def prototype_model(model: Model) -> MProtoModel | None:
-    """The model with prototypes, if it is or holds one."""
+    """Return the model, or the student of self-training, if it has prototypes."""
     inner = model.student if isinstance(model, SelfTrainingModel) else model
     return inner if isinstance(inner, MProtoModel) else None
 
 
-def prototype_cards(model: MProtoModel, words: Words) -> list[Card]:
-    """A card for every prototype of the bank."""
+def prototype_cards(model: MProtoModel, words: WordTable) -> list[PrototypeCard]:
+    """Return a card for every prototype."""
     similarity = _similarity(model, words)
     nearest = similarity.argmax(-1)
     class_of = model.bank.class_of.cpu()
     cards = []
     for place, name in enumerate(model.prototype_names):
-        served = nearest == place
+        own = nearest == place
         number = int(class_of[place])
         cards.append(
-            Card(
+            PrototypeCard(
                 name,
                 number,
-                int(served.sum()),
-                int((served & (words.labels == number)).sum()),
-                _nearest(words, similarity[:, place], torch.nonzero(served).squeeze(-1)),
+                int(own.sum()),
+                int((own & (words.labels == number)).sum()),
+                _nearest(words, similarity[:, place], torch.nonzero(own).squeeze(-1)),
             )
         )
     return cards
 
 
-def _nearest(words: Words, similarity: Tensor, served: Tensor) -> tuple[Neighbour, ...]:
-    found: dict[str, Neighbour] = {}
-    for place in served[similarity[served].argsort(descending=True)].tolist():
+def _nearest(words: WordTable, similarity: Tensor, own: Tensor) -> tuple[NearestWord, ...]:
+    found: dict[str, NearestWord] = {}
+    for place in own[similarity[own].argsort(descending=True)].tolist():
         before, word, after = words.context(place)
-        found.setdefault(word.casefold(), Neighbour(before, word, after, float(similarity[place])))
+        found.setdefault(word.casefold(), NearestWord(before, word, after, float(similarity[place])))
         if len(found) == NEAREST:
             break
     return tuple(found.values())
 
 
-class Flow(NamedTuple):
-    """Where denoised transport sends the words that are labelled O.
+class Reassignment(NamedTuple):
+    """The classes that denoising assigns to words labelled O.
+
+    Training leaves out those that are not assigned to O.
 
     Attributes:
-        counts: (K, K) long: words of each class, and of the class of the prototype that they are assigned to.
-        by_people: whether the first is by people's labels (of the words that they labelled), and not by the model.
+        counts: (K, K) long, the number of words of each class (rows) that are assigned to a
+            prototype of each class (columns).
+        human_labelled: whether the rows are human labels, of the documents that have them. If not,
+            they are predictions.
     """
 
     counts: Tensor
-    by_people: bool
+    human_labelled: bool
 
 
-def flow(model: MProtoModel, words: Words) -> Flow:
-    """Assign the O words as a training step would, some at a time."""
-    by_people = any(document.gold is not None for document in words.documents)
-    true = words.gold if by_people else words.predicted
+def reassign(model: MProtoModel, words: WordTable) -> Reassignment:
+    """Assign the words labelled O to prototypes, in random groups of the size of a step."""
+    human_labelled = any(document.gold is not None for document in words.documents)
+    true = words.gold if human_labelled else words.predicted
     other = torch.nonzero((words.labels == OTHER) & (true >= 0)).squeeze(-1)
     true = true[other]
     similarity, class_of = _similarity(model, words)[other], model.bank.class_of.cpu()
@@ -111,15 +116,15 @@ def flow(model: MProtoModel, words: Words) -> Flow:
     counts = torch.zeros(classes, classes, dtype=torch.long)
     order = torch.randperm(len(other), generator=torch.Generator().manual_seed(0))
     ids = _word_ids(model, words, other)
-    for part in torch.split(order, AT_ONCE):
+    for part in torch.split(order, WORDS_PER_STEP):
         columns = similarity[part], torch.zeros_like(part), ids[part], torch.zeros_like(part, dtype=torch.bool)
         step = StepWords(*(column.to(model.device) for column in columns))
         assigned = model.denoiser.assign(step, model.bank.class_of, progress=1.0).assignment.target.cpu()
         counts += torch.bincount(true[part] * classes + class_of[assigned], minlength=classes**2).view(classes, classes)
-    return Flow(counts, by_people)
+    return Reassignment(counts, human_labelled)
 
 
-def _word_ids(model: MProtoModel, words: Words, chosen: Tensor) -> Tensor:
+def _word_ids(model: MProtoModel, words: WordTable, chosen: Tensor) -> Tensor:
     """Return the ids of some words in the vocabulary of the training data."""
     ids = [model.word_ids.find(document.word_texts) for document in words.documents]
     places = zip(words.document[chosen].tolist(), words.index[chosen].tolist(), strict=True)
@@ -127,5 +132,5 @@ def _word_ids(model: MProtoModel, words: Words, chosen: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _similarity(model: MProtoModel, words: Words) -> Tensor:
+def _similarity(model: MProtoModel, words: WordTable) -> Tensor:
     return model.bank.similarity(words.features.to(model.device)).cpu()

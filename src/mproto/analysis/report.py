@@ -1,4 +1,4 @@
-"""Everything that a report of a run shows, as data; `report_page.py` makes a page of it."""
+"""The content of a report about a training run; `html/report_page.py` makes a page of it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from mproto.analysis.coverage import Coverage, coverage
 from mproto.analysis.curves import Curve, curves
-from mproto.analysis.hardest import Hard, hardest
-from mproto.analysis.projection import choose, project
-from mproto.analysis.prototypes import Card, Flow, flow, prototype_cards, prototype_model
-from mproto.analysis.terms import Coverage, NewTerm, coverage, new_terms
-from mproto.analysis.words import look, sample
+from mproto.analysis.disagreements import Disagreement, largest_disagreements
+from mproto.analysis.missing_terms import MissingTerm, missing_terms
+from mproto.analysis.projection import choose_words, project
+from mproto.analysis.prototypes import PrototypeCard, Reassignment, prototype_cards, prototype_model, reassign
+from mproto.analysis.word_table import read_words, sample_documents
 from mproto.text.scoring import Scorer
 
 if TYPE_CHECKING:
@@ -20,30 +21,31 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from mproto.analysis.words import Words
+    from mproto.analysis.word_table import WordTable
     from mproto.recognizer import Recognizer
     from mproto.text.document import Document
     from mproto.text.scoring import Scores
     from mproto.training.loop import Progress
 
-MOST_WORDS, MOST_POINTS, MOST_HARD = 100_000, 1500, 20
+MOST_WORDS, MOST_POINTS, MOST_DISAGREEMENTS = 100_000, 1500, 20
 RESAMPLES = 500
+"""Bootstrap samples for confidence intervals."""
 
 
 class Point(NamedTuple):
     """A word on the map, or a prototype.
 
     Attributes:
-        x, y: from 0 to 1.
-        number: of its class: by people where they labelled it, and else by the model.
-        before, word, after: in its context; for a prototype, its name alone.
-        label: that the dictionary gave, `O` for none.
-        prototype: the nearest, where there are any.
+        x, y: coordinates from 0 to 1.
+        class_number: its class by human labels, or the predicted class if there are none.
+        before, word, after: the word and its context; for a prototype, its name without context.
+        label: the class by the gazetteer's labels, `O` for none; empty for a prototype.
+        prototype: the nearest prototype, if the model has prototypes.
     """
 
     x: float
     y: float
-    number: int
+    class_number: int
     before: str
     word: str
     after: str
@@ -56,9 +58,9 @@ class WordMap:
     """A map of words.
 
     Attributes:
-        method: how it was laid out.
-        points: words.
-        prototypes: where those are.
+        method: the projection, `t-SNE` or `PCA`.
+        points: the words.
+        prototypes: the prototypes.
     """
 
     method: str
@@ -68,47 +70,48 @@ class WordMap:
 
 @dataclass(frozen=True)
 class Findings:
-    """What is seen in a corpus.
+    """The part of a report that is about a corpus.
 
     Attributes:
-        corpus: what it is called.
-        documents, words: how many were looked at.
-        of: how many documents with words there are.
-        has_dictionary: whether a dictionary labelled it; without, nothing is told of one.
-        coverage: of the dictionary.
-        scores: against people's labels, where there are any.
-        word_map: of features.
-        cards: of the prototypes, where the model has any.
-        flow: of the transport of O words, where the model has one.
-        hardest: texts to read first.
-        by_people: whether people labelled any of it.
-        terms: that the model finds and the dictionary lacks.
+        corpus: the name of the corpus.
+        documents, words: the size of the sample that was analysed.
+        of: the number of documents with words in the corpus.
+        has_gazetteer: whether a gazetteer labelled the corpus.
+        coverage: the coverage of each type.
+        scores: the scores against human labels, if there are any.
+        word_map: a map of words.
+        cards: a card for each prototype; empty if the model has none.
+        reassignment: the classes that denoising assigns to words labelled O, if the model has
+            prototypes and denoises.
+        disagreements: the texts to read first.
+        human_labelled: whether any document has human labels.
+        missing_terms: terms that the model finds and the gazetteer does not have.
     """
 
     corpus: str
     documents: int
     words: int
     of: int
-    has_dictionary: bool
+    has_gazetteer: bool
     coverage: list[Coverage]
     scores: Scores | None
     word_map: WordMap
-    cards: list[Card]
-    flow: Flow | None
-    hardest: list[Hard]
-    by_people: bool
-    terms: list[NewTerm]
+    cards: list[PrototypeCard]
+    reassignment: Reassignment | None
+    disagreements: list[Disagreement]
+    human_labelled: bool
+    missing_terms: list[MissingTerm]
 
 
 @dataclass(frozen=True)
 class Report:
-    """A run.
+    """A report about a training run.
 
     Attributes:
-        facts: names and values.
+        facts: facts about the run, by name.
         classes: `O` and the types.
-        curves: by chart.
-        findings: in a corpus, where there is one.
+        curves: the learning curves, by the title of their chart.
+        findings: the part about a corpus, if there is one.
     """
 
     facts: Mapping[str, str]
@@ -127,18 +130,18 @@ def report(
     most_words: int = MOST_WORDS,
     seed: int = 0,
 ) -> Report:
-    """Look into a run.
+    """Analyse a training run.
 
     Args:
         recognizer: the trained model.
-        history: of the run.
-        documents: with the dictionary's spans, and with gold spans where people labelled them.
-        corpus: what those are called.
-        known: terms of the dictionary.
-        most_words: more are not looked at; which ones is drawn at random.
-        seed: of what is drawn.
+        history: the history of the run.
+        documents: a corpus. Spans are the gazetteer's labels, gold spans are human labels.
+        corpus: the name of the corpus.
+        known: terms of the gazetteer.
+        most_words: the size of the sample of documents that is analysed.
+        seed: the seed for random samples.
     """
-    chosen = sample(documents, most_words, seed)
+    chosen = sample_documents(documents, most_words, seed)
     total = sum(document.word_count > 0 for document in documents)
     findings = _find(recognizer, chosen, corpus, total, known, seed) if chosen else None
     return Report(_facts(recognizer, history), ("O", *recognizer.labels), curves(history), findings)
@@ -154,16 +157,16 @@ def _facts(recognizer: Recognizer, history: Sequence[Progress]) -> dict[str, str
         averaged = config.training.selection in ("auto", "last") and config.training.average > 0
         facts["kept"] = f"the weights after step {best[-1]:,}" if best and not averaged else ""
         facts["training time"] = f"{sum(progress.seconds for progress in history) / 60:.1f} minutes"
-        facts["words a second"] = f"{sum(p.words for p in history) / sum(p.seconds for p in history):,.0f}"
+        facts["words per second"] = f"{sum(p.words for p in history) / sum(p.seconds for p in history):,.0f}"
         facts["peak memory"] = f"{max(progress.memory for progress in history):,} MB"
     shares = [progress.logs["unlabelled"] for progress in history if "unlabelled" in progress.logs]
     if shares:
-        facts["unlabelled entities, estimated"] = f"{100 * shares[-1]:.1f} % of the words without a label"
+        facts["unlabelled entities (estimate)"] = f"{100 * shares[-1]:.1f} % of the words labelled O"
     return {name: value for name, value in facts.items() if value}
 
 
 def _shown(value: object) -> str:
-    """A value of a card for people; of lists and dictionaries what is in them, nothing for empty ones."""
+    """Format a value of the model card; lists and dictionaries are flattened."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_shown(inner)}" for name, inner in value.items())
     if isinstance(value, list):
@@ -174,29 +177,32 @@ def _shown(value: object) -> str:
 def _find(
     recognizer: Recognizer, documents: list[Document], corpus: str, total: int, known: Collection[str], seed: int
 ) -> Findings:
-    words = look(recognizer, documents)
-    has_dictionary = bool(known) or any(document.spans for document in documents)
-    by_people = any(document.gold is not None for document in documents)
+    words = read_words(recognizer, documents)
+    has_gazetteer = bool(known) or any(document.spans for document in documents)
+    human_labelled = any(document.gold is not None for document in documents)
     model = prototype_model(recognizer.model)
     return Findings(
         corpus=corpus,
         documents=len(documents),
         words=len(words),
         of=total,
-        has_dictionary=has_dictionary,
+        has_gazetteer=has_gazetteer,
         coverage=coverage(words, recognizer.labels),
-        scores=_score(words, known if has_dictionary else None) if by_people else None,
-        word_map=_draw(recognizer, words, seed),
+        scores=_score(words, known if has_gazetteer else None) if human_labelled else None,
+        word_map=_word_map(recognizer, words, seed),
         cards=prototype_cards(model, words) if model else [],
-        flow=flow(model, words) if model and len(model.word_ids) and has_dictionary else None,
-        hardest=hardest(words, MOST_HARD),
-        by_people=by_people,
-        terms=new_terms(words, known),
+        reassignment=reassign(model, words) if model and len(model.word_ids) and has_gazetteer else None,
+        disagreements=largest_disagreements(words, MOST_DISAGREEMENTS),
+        human_labelled=human_labelled,
+        missing_terms=missing_terms(words, known),
     )
 
 
-def _score(words: Words, known: Collection[str] | None) -> Scores:
-    """On the documents that people labelled; terms that the dictionary labels anywhere count as seen."""
+def _score(words: WordTable, known: Collection[str] | None) -> Scores:
+    """Score the documents with human labels.
+
+    Terms that the gazetteer labels anywhere count as seen.
+    """
     labelled = {document.surface(span) for document in words.documents for span in document.spans}
     scorer = Scorer(None if known is None else labelled.union(known))
     for document, entities in zip(words.documents, words.entities, strict=True):
@@ -205,8 +211,8 @@ def _score(words: Words, known: Collection[str] | None) -> Scores:
     return scorer.scores(bootstrap=RESAMPLES)
 
 
-def _draw(recognizer: Recognizer, words: Words, seed: int) -> WordMap:
-    chosen = choose(words, MOST_POINTS, seed)
+def _word_map(recognizer: Recognizer, words: WordTable, seed: int) -> WordMap:
+    chosen = choose_words(words, MOST_POINTS, seed)
     model = prototype_model(recognizer.model)
     features, names, class_of = words.features[chosen], recognizer.model.prototype_names, torch.zeros(0).long()
     nearest: list[str] = [""] * len(chosen)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from mproto.errors import Notes
     from mproto.gazetteer import Gazetteer, MatchOptions
-    from mproto.inference.terms import Combination
+    from mproto.inference.gazetteer_terms import Combination
     from mproto.text.formats import Options
 
 

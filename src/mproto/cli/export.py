@@ -14,7 +14,7 @@ from mproto.errors import Notes
 if TYPE_CHECKING:
     import argparse
 
-    from mproto.integrations.parity import Parity
+    from mproto.integrations.comparison import Comparison
 
 SUMMARY = "write a model for ONNX Runtime, or for transformers"
 DESCRIPTION = """Write a model in a form that needs no torch (onnx), or no mproto (transformers, where a linear layer is all
@@ -59,7 +59,7 @@ def run(parsed: argparse.Namespace) -> None:
     _show(parity, parsed.output, size)
 
 
-def _show(parity: Parity, output: Path, size: int) -> None:
+def _show(parity: Comparison, output: Path, size: int) -> None:
     sys.stdout.write(
         f"{parity.same:,} of {parity.words:,} words in {parity.documents:,} documents have the same label; "
         f"with the original's entities for right, those of the export have F1 {100 * parity.f1:.2f}\n"

@@ -73,7 +73,9 @@ def run(parsed: argparse.Namespace) -> None:
     print_notes(notes)
     if found.findings:
         looked = f"{found.findings.documents:,} documents with {found.findings.words:,} words"
-        sys.stdout.write(f"{looked}; {len(found.findings.terms):,} terms that the dictionary lacks are shown" + "\n")
+        sys.stdout.write(
+            f"{looked}; {len(found.findings.missing_terms):,} terms that the dictionary lacks are shown" + "\n"
+        )
     sys.stdout.write(f"the report is in {parsed.output}" + "\n")
 
 
@@ -87,6 +89,8 @@ def _as_dict(found: Report) -> dict[str, Any]:
         "words": findings.words,
         "coverage": [line._asdict() for line in findings.coverage],
         "scores": findings.scores.as_dict() if findings.scores else None,
-        "prototypes": {card.name: card.served for card in findings.cards},
-        "terms": [{"term": t.surface, "type": t.type, "count": t.count, "score": t.score} for t in findings.terms],
+        "prototypes": {card.name: card.words for card in findings.cards},
+        "terms": [
+            {"term": t.surface, "type": t.type, "count": t.count, "score": t.score} for t in findings.missing_terms
+        ],
     }

@@ -1,4 +1,7 @@
-"""Charts as SVG, told apart by dashes and shapes as well as by colour; colours are those of the page."""
+"""SVG charts.
+
+Series differ in dashes or shapes as well as in colour; the colours are those of the page.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,12 @@ SHAPES = (
 
 
 def line_class(number: int) -> str:
-    """Classes of a line: 36 of colour and dash."""
+    """Return the CSS classes of a line: one of 36 combinations of colour and dashes."""
     return f"c{number % COLOURS} d{(number + number // COLOURS) % COLOURS}"
 
 
 def shape_number(number: int) -> int:
-    """36 of colour and shape: the colours of the first six come back with other shapes."""
+    """Return the shape of a series. Together with its colour, it is one of 36 combinations."""
     return (number + number // COLOURS) % COLOURS
 
 
@@ -51,7 +54,12 @@ STYLE = "".join(
 
 
 def line_chart(curves: Sequence[Curve], unit: str = "") -> str:
-    """Curves over the steps of a run, or over other whole numbers in a unit, each with at least a point."""
+    """Return a line chart.
+
+    Args:
+        curves: curves over integers, for example the steps of a run. Each has at least one point.
+        unit: the unit of the x axis.
+    """
     xs = [x for curve in curves for x, _ in curve.points]
     ys = [y for curve in curves for _, y in curve.points]
     marks = ticks(min(ys), max(ys))
@@ -81,39 +89,41 @@ def line_chart(curves: Sequence[Curve], unit: str = "") -> str:
             path += "h.1"  # a dot
         lines.append(f'<path class="curve {line_class(number)}" stroke-linecap="round" d="M{path}"/>')
     drawn = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img">{"".join(lines)}</svg>'
-    return (line_keys(curve.name for curve in curves) if len(curves) > 1 else "") + drawn
+    return (line_legend(curve.name for curve in curves) if len(curves) > 1 else "") + drawn
 
 
-def line_keys(names: Iterable[str]) -> str:
-    """Which line is which."""
+def line_legend(names: Iterable[str]) -> str:
+    """Return the legend of a line chart."""
     marks = (
         f'<svg width="34" height="10"><path class="curve {line_class(number)}" d="M1 5H33"/></svg>'
         for number in count()
     )
-    return _keys(marks, names)
+    return _legend(marks, names)
 
 
-def shape_keys(names: Iterable[str]) -> str:
-    """Which shape is which."""
+def shape_legend(names: Iterable[str]) -> str:
+    """Return the legend of a scatter plot."""
     marks = (
         f'<svg width="12" height="12"><path class="f{number % COLOURS}" transform="translate(6 6)" '
         f'd="{SHAPES[shape_number(number)]}"/></svg>'
         for number in count()
     )
-    return _keys(marks, names)
+    return _legend(marks, names)
 
 
-def _keys(marks: Iterable[str], names: Iterable[str]) -> str:
+def _legend(marks: Iterable[str], names: Iterable[str]) -> str:
     keys = (f"<span>{mark} {escape(name)}</span>" for name, mark in zip(names, marks, strict=False))
     return f'<div class="keys">{"".join(keys)}</div>'
 
 
 def scatter(points: Iterable[tuple[float, float, int]], large: Iterable[tuple[float, float, int, str]] = ()) -> str:
-    """A map of points (x, y, kind), x and y from 0 to 1; the number of each is in `data-i`.
+    """Return a scatter plot.
+
+    Coordinates are from 0 to 1, and the attribute `data-i` is the index of a point.
 
     Args:
-        points: in order.
-        large: points that stand out, with a name each.
+        points: x, y and the number of the series.
+        large: large marks with a name: x, y, the number of the series, and the name.
     """
     size = 640
 
@@ -138,8 +148,8 @@ def scatter(points: Iterable[tuple[float, float, int]], large: Iterable[tuple[fl
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers from below `low` to above `high`, about as many as wanted."""
-    if high - low <= 1e-9 * max(abs(low), abs(high)):  # also where the difference would be lost in rounding
+    """Return about `most` round numbers that enclose `low` and `high`, at even distances."""
+    if high - low <= 1e-9 * max(abs(low), abs(high)):  # also if rounding would hide the difference
         high = low + (abs(low) or 1)
     rough = (high - low) / most
     unit = 10.0 ** floor(log10(rough))

@@ -1,1 +1,4 @@
-"""From words that are tagged to entities that somebody asked for. Knows no network either, only what one has to say."""
+"""From tagged words to entities, for PyTorch models and exported models alike.
+
+Imports neither PyTorch nor transformers.
+"""

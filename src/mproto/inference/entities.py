@@ -1,4 +1,4 @@
-"""From tagged words to entities."""
+"""Tagged words to entities."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ class Entity(NamedTuple):
     """A predicted entity.
 
     Attributes:
-        span: where it is, and its type.
-        score: the mean of its words' scores, from 0 to 1.
-        prototype: the prototype of its type nearest to its first word, such as `Disease-2`, where the model has any.
-        margin: how much more similar that is than the nearest prototype of any other class; below 0 where the words beside it
-            decided.
-        feature: (d,) of its first word, where it was asked for: an array of numpy.
+        span: its place and type.
+        score: the mean score of its words, from 0 to 1.
+        prototype: the prototype of its type nearest to its first word, for example `Disease-2`;
+            `None` if the model has no prototypes.
+        margin: the similarity to that prototype minus the similarity to the nearest prototype of
+            any other class. Negative if the neighbouring words decided the tag (Viterbi).
+        feature: (d,) a numpy array, the feature of its first word, if features were asked for.
     """
 
     span: Span
@@ -40,51 +41,58 @@ def read_entities(
     tags: Sequence[str],
     prototype_names: Sequence[str] = (),
 ) -> list[list[Entity]]:
-    """The entities of each document.
+    """Return the entities of each document.
 
-    An entity that goes on from one window to the next is one: windows share no word, and runs of words are looked for in
-    whole documents.
+    Windows share no own words, and the tags of a document are put together before they are decoded.
+    So an entity that continues in the next window is still one entity.
 
     Args:
-        documents: in the order that the windows count them in.
-        tagged: their windows, in any order and company, and what was said about each.
-        tags: what the numbers stand for.
-        prototype_names: likewise.
+        documents: the documents; `Window.document` is an index into them.
+        tagged: batches of windows, in any order, with their tags.
+        tags: the tag names; `Tagged.tags` are indices into them.
+        prototype_names: the prototype names; `Tagged.prototypes` are indices into them.
     """
-    found = [_Words(document.word_count) for document in documents]
+    results = [_DocumentTags(document.word_count) for document in documents]
     for windows, columns in tagged:
         position = 0
         for window in windows:
-            own = slice(position, position := position + len(window.firsts))
-            found[window.document].fill(window.start, columns, own)
-    return [_entities(d, words, tags, prototype_names) for d, words in zip(documents, found, strict=True)]
+            rows = slice(position, position := position + len(window.firsts))
+            results[window.document].add(window.start, columns, rows)
+    return [_entities(d, result, tags, prototype_names) for d, result in zip(documents, results, strict=True)]
 
 
-class _Words:
-    """What was said about each word of a document."""
+class _DocumentTags:
+    """Tags and scores of all words of a document.
+
+    Attributes:
+        tags: the index of each word's tag.
+        scores: the score of each word.
+        rows: for each word with a tag other than O, the batch and the row in it that hold its other
+            columns.
+    """
 
     def __init__(self, count: int) -> None:
         self.tags = [0] * count
         self.scores = [0.0] * count
-        self.further: dict[int, tuple[Tagged, int]] = {}
-        """For words with a tag, where the rest is to be looked up."""
+        self.rows: dict[int, tuple[Tagged, int]] = {}
 
-    def fill(self, start: int, columns: Tagged, own: slice) -> None:
-        tags = columns.tags[own]
+    def add(self, start: int, columns: Tagged, rows: slice) -> None:
+        """Add the words of a window. They begin at word `start`, and are `rows` of the batch."""
+        tags = columns.tags[rows]
         place = slice(start, start + len(tags))
-        self.tags[place], self.scores[place] = tags, columns.scores[own]
+        self.tags[place], self.scores[place] = tags, columns.scores[rows]
         for i, tag in enumerate(tags):
             if tag:
-                self.further[start + i] = columns, own.start + i
+                self.rows[start + i] = columns, rows.start + i
 
 
-def _entities(document: Document, words: _Words, tags: Sequence[str], names: Sequence[str]) -> list[Entity]:
-    if not words.further:
+def _entities(document: Document, words: _DocumentTags, tags: Sequence[str], names: Sequence[str]) -> list[Entity]:
+    if not words.rows:
         return []
     starts, ends = document.edges
     entities = []
     for start, end, label in decode([tags[number] for number in words.tags]).spans:
-        columns, row = words.further[start]
+        columns, row = words.rows[start]
         prototype = names[columns.prototypes[row]] if columns.prototypes is not None else None
         entities.append(
             Entity(

@@ -58,7 +58,7 @@ class OnnxTagger:
     def __init__(self, folder: Path, description: dict[str, Any]) -> None:
         self.folder, self._description = folder, description
         self.int8: bool = description["onnx"]["int8"]
-        self.at_once = CACHED
+        self.tokens_per_batch = CACHED
         self.labels: tuple[str, ...] = tuple(description["labels"])
         self.tags: tuple[str, ...] = tuple(description["tags"])
         self.prototype_names: tuple[str, ...] = tuple(description["prototype_names"])

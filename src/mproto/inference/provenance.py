@@ -1,4 +1,4 @@
-"""Where an entity is known from."""
+"""Provenance: why an entity was found."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ if TYPE_CHECKING:
 
 
 def provenance_of(entity: Entity, entry: Entry | None, mentions: Mentions | None) -> dict[str, Any]:
-    """What speaks for an entity, for JSON.
+    """Return the provenance of an entity, as JSON values.
 
     Args:
-        entity: with its feature, where training mentions are to be named.
-        entry: the term of the gazetteer that it is, if it is one.
-        mentions: that the model remembers.
+        entity: the entity. It needs its feature if similar training mentions are wanted.
+        entry: the gazetteer's entry, if the entity is a term.
+        mentions: the model's example mentions, if it has any.
 
     Returns:
-        `{"source": "gazetteer", "entry", "file", "line"}`, and `id` where the list has ids; or `{"source": "model",
-        "prototype", "margin", "like"}`, as far as the model has prototypes and remembers mentions.
+        For a term, `{"source": "gazetteer", "entry", "file", "line"}`, with `id` if the entry has
+        one. For any other entity, `{"source": "model"}`, with `prototype` and `margin` if the model
+        has prototypes, and with `like` (the most similar training mentions) if it has example
+        mentions.
     """
     if entry is not None:
         found: dict[str, Any] = {"source": "gazetteer", "entry": entry.surface}

@@ -1,4 +1,4 @@
-"""Entities as other libraries write them, for code that speaks their language already."""
+"""Output styles: entities in the formats that other libraries use."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ if TYPE_CHECKING:
 
 Style = Literal["hf", "spacy", "gliner"]
 Extra = dict[str, Any]
-"""What an entity has besides: `provenance`, or the numbers of its words."""
+"""Additional fields of an entity: `provenance`, or the indices of its words."""
 
 
 def get_style(name: str) -> Callable[[Document, Sequence[Entity], Sequence[Extra]], Any]:
-    """How to write a document's entities, by the name of the style."""
+    """Return the function that writes a document's entities in a style.
+
+    Raises:
+        InputError: the style does not exist.
+    """
     if name not in _STYLES:
         raise InputError(f"there is no output style {name!r}", hint=f"choose from {', '.join(get_args(Style))}")
     return _STYLES[name]
 
 
 def hf(document: Document, entities: Sequence[Entity], extras: Sequence[Extra]) -> list[dict[str, Any]]:
-    """As a token-classification pipeline of Hugging Face transformers gives them."""
+    """Write entities like a token-classification pipeline of Hugging Face transformers."""
     return [
         {
             "entity_group": entity.span.label,
@@ -41,7 +45,7 @@ def hf(document: Document, entities: Sequence[Entity], extras: Sequence[Extra]) 
 
 
 def gliner(document: Document, entities: Sequence[Entity], extras: Sequence[Extra]) -> list[dict[str, Any]]:
-    """As `predict_entities` of GLiNER gives them."""
+    """Write entities like GLiNER's `predict_entities`."""
     return [
         {
             "start": entity.span.start,
@@ -56,7 +60,7 @@ def gliner(document: Document, entities: Sequence[Entity], extras: Sequence[Extr
 
 
 def spacy(document: Document, entities: Sequence[Entity], extras: Sequence[Extra]) -> dict[str, Any]:
-    """As spaCy's displaCy takes them: `displacy.render(found, style="ent", manual=True)`."""
+    """Write entities for spaCy's displaCy: `displacy.render(result, style="ent", manual=True)`."""
     spans = [
         {"start": e.span.start, "end": e.span.end, "label": e.span.label, "score": e.score, **extra}
         for e, extra in zip(entities, extras, strict=True)
@@ -65,7 +69,7 @@ def spacy(document: Document, entities: Sequence[Entity], extras: Sequence[Extra
 
 
 def word_numbers(document: Document, entities: Sequence[Entity]) -> list[Extra]:
-    """The first word of each entity, and the one behind its last."""
+    """Return the word offsets of each entity: `word_start`, and `word_end` (exclusive)."""
     starts, ends = document.edges
     return [
         {"word_start": bisect_left(starts, e.span.start), "word_end": bisect_left(ends, e.span.end) + 1}

@@ -1,4 +1,4 @@
-"""What a recogniser asks of a network, be it a model of torch or an exported one."""
+"""The interface of a recogniser to its network, a PyTorch model or an exported one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ if TYPE_CHECKING:
 
 
 class Tagged(NamedTuple):
-    """What a network says about the W own words of some windows, one window after the other.
+    """The output of a network for the W own words of some windows, window after window.
 
     Attributes:
-        tags: (W) numbers of tags.
-        scores: (W) from 0 to 1, how sure each is.
-        prototypes: (W) the nearest prototype of the tag's class, where there are any.
-        margins: (W) how much more similar it is than the nearest prototype of any other class.
-        features: (W, d) of the words, where they were asked for: an array of numpy.
+        tags: (W) the index of each word's tag.
+        scores: (W) the score of each tag, from 0 to 1.
+        prototypes: (W) the index of the nearest prototype of the tag's class, if the model has
+            prototypes.
+        margins: (W) the similarity to that prototype minus the similarity to the nearest prototype
+            of any other class.
+        features: (W, d) a numpy array, the words' features, if they were asked for.
     """
 
     tags: list[int]
@@ -38,27 +40,30 @@ class Tagger(Protocol):
 
     @property
     def tags(self) -> Sequence[str]:
-        """`O`, then those of the types."""
+        """The tag names: `O` first, then the tags of each type."""
 
     @property
     def prototype_names(self) -> Sequence[str]:
-        """What each prototype is called, where there are any."""
+        """The prototype names; empty if the model has no prototypes."""
 
     @property
     def encoder_name(self) -> str:
-        """The encoder that it was made from."""
+        """The name of the pre-trained encoder."""
 
     @property
     def tokens(self) -> Tokens:
-        """From words to sub-words."""
+        """The tokenizer."""
 
     @property
     def window(self) -> int:
-        """The most sub-words of an input; about the longest that it learnt from, since it knows no longer ones."""
+        """The most sub-words of an input: about the length of the longest training inputs."""
 
     @property
-    def at_once(self) -> int | None:
-        """The sub-words that are best read together, if any number is: more do not fit into a processor's cache."""
+    def tokens_per_batch(self) -> int | None:
+        """The most sub-words of a batch that the CPU's cache holds; `None` for no limit."""
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
-        """Tag the windows' own words, all at once. Changes nothing."""
+        """Tag the own words of some windows in one batch, with features if wanted.
+
+        The model is not changed.
+        """

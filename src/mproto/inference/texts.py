@@ -1,4 +1,4 @@
-"""What people pass to a recogniser, as documents: one text or many, a stream of them, or words that are split already."""
+"""The input of a recogniser as documents: a text, several texts, or texts split into words."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MOST_CHARACTERS = 10_000_000
-"""Of one text."""
-FIRST, AT_ONCE, CHARACTERS_AT_ONCE = 32, 1024, 1_000_000
-"""Documents that are sorted by length together, at first and later, and their characters; a longer one goes alone."""
+"""The longest text that is accepted."""
+FIRST_BLOCK, LARGEST_BLOCK = 32, 1024
+"""Documents in the first block, and in the largest one. The windows of a block are sorted by length
+together."""
+BLOCK_CHARACTERS = 1_000_000
+"""Characters in a block; a longer document is a block of its own."""
 
 
 def is_one(texts: Any, *, split: bool) -> bool:
-    """Whether this is one text, and not several.
+    """Return whether the input is one text, not several.
 
     Args:
-        texts: a text, or several of them in any iterable. Of words, a text is a list or a tuple.
-        split: whether texts are given as words.
+        texts: a text, or an iterable of texts. A text that is split into words is a list or a tuple
+            of strings.
+        split: whether texts are split into words.
     """
     if not split:
         return isinstance(texts, str)
@@ -31,45 +35,54 @@ def is_one(texts: Any, *, split: bool) -> bool:
 
 
 def check_call(texts: Any, *, split: bool, batch_size: object) -> None:
-    """See to it that a call can be right, before anybody reads what it gives.
+    """Check the arguments of a call before the first result is asked for.
 
     Raises:
-        InputError: there is no text, nor can there be several; or so many windows cannot be read at once.
+        InputError: the input is neither a text nor an iterable of texts, or the batch size is
+            wrong.
     """
     check_batch_size(batch_size)
     if not is_one(texts, split=split) and (isinstance(texts, str | bytes | Mapping) or not _is_iterable(texts)):
-        hint = "give a list of words" if split and isinstance(texts, str) else "give a string, or several"
-        raise InputError(f"{texts!r:.40} is no text" + " of words" * split, hint=hint)
+        if split:
+            hint = "give a list of words, or a list of such lists"
+            raise InputError(f"{texts!r:.40} is not a text that is split into words", hint=hint)
+        raise InputError(f"{texts!r:.40} is not a text", hint="give a string, or a list of strings")
 
 
 def check_batch_size(batch_size: object) -> None:
-    """See to it that this is a number of windows.
+    """Check that a batch size is a number of windows.
 
     Raises:
-        InputError: it is not.
+        InputError: it is not a whole number, or less than 1.
     """
     if isinstance(batch_size, bool) or not isinstance(batch_size, Integral) or batch_size < 1:
-        raise InputError(f"batch_size is {batch_size!r}, no number of windows", hint="give a whole number from 1 on")
+        raise InputError(f"batch_size is {batch_size!r}", hint="give a whole number of windows, 1 or more")
 
 
 def as_documents(texts: Iterable[Any], *, split: bool) -> Iterator[Document]:
-    """A document for each text, without looking further than the one that is asked for.
+    """Yield a document for each text.
+
+    A text is read from the iterable only when its document is asked for.
 
     Raises:
-        InputError: one of them is no text.
+        InputError: one of the texts has the wrong type.
     """
     for number, text in enumerate(texts, 1):
         yield _from_words(text, number) if split else _from_text(text, number)
 
 
 def blocks(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Documents that are read together: few at first, since somebody may be waiting, then many; fewer long ones."""
+    """Group documents into blocks that are tagged together.
+
+    The first block is small so that the first result of a stream comes soon. Later blocks grow,
+    because sorting more windows by length means less padding. Long documents make a block smaller.
+    """
     block: list[Document] = []
-    size, most = 0, FIRST
+    size, most = 0, FIRST_BLOCK
     for document in documents:
-        if block and (len(block) == most or size + len(document.text) > CHARACTERS_AT_ONCE):
+        if block and (len(block) == most or size + len(document.text) > BLOCK_CHARACTERS):
             yield block
-            block, size, most = [], 0, min(2 * most, AT_ONCE)
+            block, size, most = [], 0, min(2 * most, LARGEST_BLOCK)
         block.append(document)
         size += len(document.text)
     if block:
@@ -77,16 +90,16 @@ def blocks(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def check_length(document: Document) -> None:
-    """See to it that a text is not too long to be read at once.
+    """Check that a text is not too long.
 
     Raises:
-        InputError: it is.
+        InputError: it has more than `MOST_CHARACTERS` characters.
     """
     if len(document.text) > MOST_CHARACTERS:
         name = f"document {document.id!r}" if document.id else "a text"
         raise InputError(
-            f"{name} has {len(document.text):,} characters, and {MOST_CHARACTERS:,} are the most that are read as one",
-            hint="split it, at paragraphs or pages for example",
+            f"{name} has {len(document.text):,} characters; the limit is {MOST_CHARACTERS:,}",
+            hint="split it, for example into paragraphs or pages",
         )
 
 
@@ -95,7 +108,7 @@ def _from_text(text: Any, number: int) -> Document:
         return text
     if isinstance(text, str):
         return Document(text)
-    hint = "pass is_split_into_words=True for words" if isinstance(text, list | tuple) else "give strings"
+    hint = "pass is_split_into_words=True for lists of words" if isinstance(text, list | tuple) else "give strings"
     raise InputError(f"text {number} is {_kind(text)}, not a string", hint=hint)
 
 
@@ -104,13 +117,16 @@ def _from_words(words: Any, number: int) -> Document:
         raise InputError(f"text {number} is {_kind(words)}, not a list of words", hint="give its words as a list")
     for place, word in enumerate(words, 1):
         if not isinstance(word, str) or not word:
-            what = "empty" if word == "" else f"{_kind(word)}, not a string"
-            raise InputError(f"word {place} of text {number} is {what}", hint="leave it out")
+            problem = "empty" if word == "" else f"{_kind(word)}, not a string"
+            raise InputError(f"word {place} of text {number} is {problem}", hint="leave it out")
     return Document.from_words(words)
 
 
 def _is_iterable(value: Any) -> bool:
-    """Whether a loop could go over it; some classes that know no `__iter__` are, too."""
+    """Return whether a loop can go over the value.
+
+    Classes with only `__getitem__` are iterable, too.
+    """
     try:
         iter(value)
     except TypeError:

@@ -1,1 +1,4 @@
-"""Other people's tools: each needs an extra of its own, and nothing here is imported by the rest."""
+"""Integrations with other libraries.
+
+Each needs its own extra; no other package imports them at start-up.
+"""

@@ -1,4 +1,4 @@
-"""Exporting a model: encoder, prototypes and decision in one ONNX graph, which onnxruntime runs without torch."""
+"""Export a model to one ONNX graph, which onnxruntime runs without PyTorch."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ except ImportError as missing:
 import torch
 
 from mproto.inference.onnx import PROTOTYPES, TAGS, OnnxTagger
-from mproto.integrations.onnx_decision import OPSET, choice, decision
-from mproto.integrations.onnx_int8 import to_int8
+from mproto.integrations.onnx_decoding import OPSET, decoding_graph, select_graph
+from mproto.integrations.onnx_int8 import quantize
 from mproto.integrations.onnx_network import INPUTS, Network, network_of
 from mproto.recognizer import Recognizer
 
@@ -40,23 +40,23 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
     """Write a model as a folder that `Recognizer.from_pretrained` opens with onnxruntime.
 
     Args:
-        recognizer: a model of torch, of a method that decides word by word.
-        folder: there, and empty.
-        int8: whether weights are whole numbers of eight bits, and what they are multiplied with, too (`onnx_int8.py`).
+        recognizer: a PyTorch model of a method that tags words (not spans).
+        folder: an empty folder.
+        int8: whether to quantize weights and activations to 8-bit integers (`onnx_int8.py`).
 
     Raises:
-        InputError: the method's models cannot be exported.
-        OSError: it cannot be written.
+        InputError: models of this method cannot be exported.
+        OSError: the folder cannot be written.
     """
     model = recognizer.model
-    if int8:  # scores of the model are not those of its rounded form
+    if int8:  # the recorded scores are not those of the quantized model
         recognizer = copy(recognizer)
         recognizer.card = {key: value for key, value in recognizer.card.items() if key != SCORES}
     network = network_of(model)
     graph = _graph(network)
     onnx.helper.set_model_props(graph, {TAGS: str(len(model.tags)), PROTOTYPES: str(len(model.prototype_names))})
     if int8:
-        to_int8(graph)
+        quantize(graph)
     onnx.save(graph, folder / FILE)
     (folder / TOKENIZER).write_text(model.tokens.to_json(), "utf-8")
     if recognizer.mentions is not None:
@@ -73,25 +73,26 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
         "card": recognizer.card,
     }
     write_description(folder, about)
-    exported = Recognizer(OnnxTagger(folder, about), recognizer.config, recognizer.card)  # its card says what it is
+    # The model card is written by a recogniser of the exported model, because it describes the export.
+    exported = Recognizer(OnnxTagger(folder, about), recognizer.config, recognizer.card)
     (folder / "README.md").write_text(exported.model_card(), "utf-8")
 
 
 def _graph(network: Network) -> ModelProto:
-    """The whole graph: what can be traced, then the choice of tags, then what belongs to each tag."""
-    whole = _traced(network)
+    """Return the whole graph: the traced network, decoding, and the values of each word's tag."""
+    whole = _trace(network)
     for part in [
-        decision(network.change),
-        choice("probability", "scores"),
+        decoding_graph(network.transitions),
+        select_graph("probs", "scores"),
         *(
-            [choice("nearest", "prototypes", whole=True), choice("margin", "margins")]
+            [select_graph("nearest", "prototypes", integers=True), select_graph("margin", "margins")]
             if "nearest" in network.outputs
             else []
         ),
     ]:
         part.ir_version = whole.ir_version
         prefix = f"{part.graph.output[0].name}/"
-        whole = _joined(
+        whole = _append(
             whole,
             compose.add_prefix(part, prefix, rename_inputs=False, rename_outputs=False, rename_initializers=False),
         )
@@ -103,8 +104,8 @@ def _graph(network: Network) -> ModelProto:
     return whole
 
 
-def _joined(whole: ModelProto, part: ModelProto) -> ModelProto:
-    """Two graphs as one; what both call by the same name is the same."""
+def _append(whole: ModelProto, part: ModelProto) -> ModelProto:
+    """Append a graph to another. Values with the same name are connected."""
     given = {value.name for value in (*whole.graph.output, *whole.graph.input)}
     whole.graph.node.extend(part.graph.node)
     whole.graph.initializer.extend(part.graph.initializer)
@@ -113,7 +114,11 @@ def _joined(whole: ModelProto, part: ModelProto) -> ModelProto:
     return whole
 
 
-def _traced(network: Network) -> ModelProto:
+def _trace(network: Network) -> ModelProto:
+    """Trace the network with an example batch of two windows and five words.
+
+    All sizes are dynamic.
+    """
     shape, words = {0: "windows", 1: "sub_words"}, {0: "words"}
     example = (
         torch.full((2, 7), 5),
@@ -139,7 +144,7 @@ def _traced(network: Network) -> ModelProto:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What these libraries say on the way is for their authors."""
+    """Suppress the export's warnings and logs, which do not concern users."""
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""The first part of an exported graph: the encoder, and how likely each class is for each word."""
+"""The first part of an exported graph: the encoder, and the probabilities of each word's tags."""
 
 from __future__ import annotations
 
@@ -21,58 +21,64 @@ INPUTS = ("input_ids", "attention_mask", "shapes", "rows", "columns")
 
 
 class Network(nn.Module):
-    """What can be traced of a model: features, and what follows from each word's own.
+    """The part of a model that can be traced: everything before the tags are decoded.
 
     Attributes:
-        outputs: the names of what `forward` gives.
-        change: (K, K) of `method.sequence.transitions`; zeros where each word is decided for itself.
+        outputs: the names of the outputs of `forward`.
+        transitions: (K, K) as in `extensions.viterbi.transitions`; zeros if each word is tagged
+            independently.
     """
 
-    outputs: tuple[str, ...] = ("likely", "probability", "features")
+    outputs: tuple[str, ...] = ("log_probs", "probs", "features")
 
     def __init__(self, model: Model) -> None:
         super().__init__()
         self.encoder = model.encoder
         self.calibration = model.calibration
-        self.change = torch.zeros(len(model.tags), len(model.tags))
+        self.transitions = torch.zeros(len(model.tags), len(model.tags))
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, shapes: Tensor, rows: Tensor, columns: Tensor
     ) -> tuple[Tensor, ...]:
-        """B inputs of T sub-words with W own words, as in a `Batch`."""
+        """Compute the outputs for the W own words of B windows of T sub-words, as in a `Batch`."""
         features = self.encoder(Batch(input_ids, attention_mask, shapes, rows, columns, ()))
-        return (*self.answers(features), features)
+        return (*self.classify(features), features)
 
-    def answers(self, features: Tensor) -> tuple[Tensor, ...]:
+    def classify(self, features: Tensor) -> tuple[Tensor, ...]:
+        """Compute all outputs but the features themselves."""
         raise NotImplementedError
 
 
 class LinearNetwork(Network):
-    """That of the plain tagger, and of all that differ from it in their loss alone."""
+    """The network of the plain tagger, and of methods that only differ from it in their loss."""
 
     def __init__(self, model: TaggerModel) -> None:
         super().__init__(model)
         self.head = model.head
 
-    def answers(self, features: Tensor) -> tuple[Tensor, ...]:
-        """(W, T) log-probabilities and calibrated probabilities of tags."""
+    def classify(self, features: Tensor) -> tuple[Tensor, ...]:
+        """Return log-probabilities and calibrated probabilities of tags, each (W, K)."""
         logits = self.head(features)
         return logits.log_softmax(-1), (logits / self.calibration).softmax(-1)
 
 
 class PrototypeNetwork(Network):
-    """That of MProto. For every class: the nearest prototype, and how much nearer it is than those of other classes."""
+    """The network of MProto.
 
-    outputs = ("likely", "probability", "nearest", "margin", "features")
+    Its additional outputs are, for each class, the nearest prototype, and the margin: the
+    similarity to that prototype minus the similarity to the nearest prototype of any other class.
+    """
+
+    outputs = ("log_probs", "probs", "nearest", "margin", "features")
 
     def __init__(self, model: MProtoModel) -> None:
         super().__init__(model)
         self.bank = model.bank
-        self.change = model.transitions
+        self.transitions = model.transitions
         self.temperature = model.settings.temperature
 
-    def answers(self, features: Tensor) -> tuple[Tensor, ...]:
-        """Each (W, K)."""
+    def classify(self, features: Tensor) -> tuple[Tensor, ...]:
+        """Return log-probabilities, probabilities, nearest prototypes and margins, each (W, K)."""
         similarity = self.bank.similarity(features)
         edges = [0, *accumulate(self.bank.sizes)]
         parts = [similarity[:, start:end].max(-1) for start, end in pairwise(edges)]
@@ -85,10 +91,10 @@ class PrototypeNetwork(Network):
 
 
 def network_of(model: Model) -> Network:
-    """The part of a model that can be traced.
+    """Return the part of a model that can be traced.
 
     Raises:
-        InputError: the model decides on spans, not on words.
+        InputError: the model classifies spans, not words.
     """
     if isinstance(model, SelfTrainingModel):
         return network_of(model.student)
@@ -97,6 +103,6 @@ def network_of(model: Model) -> Network:
     if isinstance(model, TaggerModel):
         return LinearNetwork(model).eval()
     raise InputError(
-        "this model decides on spans, which a graph cannot hold",
-        hint="use it with torch, or train another method, such as mproto",
+        "this model classifies spans, and only models that tag words can be exported",
+        hint="use it with PyTorch, or train another method, for example mproto",
     )

@@ -1,11 +1,12 @@
-"""A component for spaCy: `nlp.add_pipe("mproto", config={"model": "my-model"})`.
+"""A spaCy component: `nlp.add_pipe("mproto", config={"model": "my-model"})`.
 
-An entry point names this file, so spaCy imports it for every pipeline that anybody makes, of whatever components: it must
-be quick and must not fail. Nothing here looks for a neural network until the first text comes. That is also when the model
-is loaded, since a pipeline that was saved brings its model along, and must not ask for the folder that it once came from.
+spaCy imports this file through an entry point whenever it builds any pipeline. So the import must
+be fast and must not fail: PyTorch or onnxruntime are imported when the first text comes. The model
+is loaded then, too. A saved pipeline contains its model, and must not look for the folder that the
+model was first loaded from.
 """
 
-# No `from __future__ import annotations`: spaCy checks a config by its factory's annotations, which must not be strings.
+# No `from __future__ import annotations`: spaCy validates configs with the factory's annotations, as types.
 import shutil
 import tempfile
 import weakref
@@ -33,17 +34,21 @@ if TYPE_CHECKING:
 
 NAME = "mproto"
 _BEGINS = 3
-"""spaCy's number for the first token of an entity; without a type, that of a token which must not become one."""
+"""spaCy's `ent_iob` of the first token of an entity, and of a blocked token, which has no entity
+type."""
 
 
 class Settings(NamedTuple):
-    """What the config of the component says; it cannot be changed behind the config's back.
+    """The settings in the config of the component.
+
+    They are immutable, so that they always agree with the config.
 
     Attributes:
-        threshold: entities with a lower score are left out; one for all types, or one each for some.
-        overwrite_entities: whether entities that are there already give way where they overlap, else they win.
-        spans_key: of the span group in `doc.spans` that holds all that was found.
-        batch_size: texts that go through the network together.
+        threshold: the lowest score of an entity, for all types or by type.
+        overwrite_entities: whether new entities replace existing ones that they overlap with. If
+            not, the existing ones stay.
+        spans_key: the key of the span group in `doc.spans` with all predicted entities.
+        batch_size: the most windows of a batch.
     """
 
     threshold: float | dict[str, float] = 0.0
@@ -56,13 +61,19 @@ DEFAULTS = Settings()
 
 
 class RecognizerPipe(Pipe):
-    """Finds entities in spaCy's documents, with spaCy's tokens for words, so that every entity is made of whole tokens.
+    """Find entities in spaCy's documents.
+
+    Its words are spaCy's tokens, so every entity consists of whole tokens.
 
     Args:
-        name: of the component.
-        model: what `Recognizer.from_pretrained` takes; asked for at the first text.
-        settings: all others.
-        scorer: what `nlp.evaluate` calls.
+        name: the name of the component.
+        model: a folder or hub name for `Recognizer.from_pretrained`, which is called at the first
+            text.
+        settings: the other settings.
+        scorer: the scorer for `nlp.evaluate`.
+
+    Raises:
+        InputError: a setting has a wrong value.
     """
 
     def __init__(
@@ -77,7 +88,7 @@ class RecognizerPipe(Pipe):
         if not all(0 <= least <= 1 for least in given.values()):
             raise InputError(f"threshold is {settings.threshold}", hint="give numbers from 0 to 1")
         if settings.batch_size < 1:
-            raise InputError(f"batch_size is {settings.batch_size}", hint="give a number from 1 on")
+            raise InputError(f"batch_size is {settings.batch_size}", hint="give 1 or more")
         self.name = name
         self.model = model
         self.settings = settings
@@ -86,12 +97,16 @@ class RecognizerPipe(Pipe):
 
     @property
     def recognizer(self) -> "Recognizer":
-        """The model, loaded where that has not happened yet. It can be set, too."""
+        """The recogniser. It is loaded at first use, unless it has been set.
+
+        Raises:
+            InputError: no model was given, or it cannot be loaded.
+        """
         if self._recognizer is None:
             if self.model is None:
-                what = f"the component {self.name!r} has no model"
-                hint = f'nlp.add_pipe("{NAME}", config={{"model": "my-model"}}) names a folder that mproto train wrote'
-                raise InputError(what, hint=f'{hint}, and nlp.get_pipe("{self.name}").recognizer takes one from Python')
+                problem = f"the component {self.name!r} has no model"
+                hint = f'name a model folder, nlp.add_pipe("{NAME}", config={{"model": "my-model"}})'
+                raise InputError(problem, hint=f'{hint}, or set nlp.get_pipe("{self.name}").recognizer')
             self._recognizer = _recognizer_class().from_pretrained(self.model)
         return self._recognizer
 
@@ -106,15 +121,21 @@ class RecognizerPipe(Pipe):
 
     @property
     def hide_labels(self) -> bool:
-        """Whether `nlp.meta` leaves the labels out: it is read before a saved pipeline has got its model back."""
+        """Whether `nlp.meta` leaves out the labels.
+
+        spaCy reads the labels before a saved pipeline has loaded its model.
+        """
         return self._recognizer is None
 
     def __call__(self, doc: Doc) -> Doc:
-        """Find the entities of one document."""
-        return next(self.pipe([doc]), doc)  # an error handler that goes on leaves the document as it is
+        """Find the entities of a document."""
+        return next(self.pipe([doc]), doc)  # if the error handler does not raise, the document stays as it is
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 1000) -> Iterator[Doc]:
-        """Find the entities of many; `batch_size` of them are read ahead, as spaCy asks for."""
+        """Find the entities of a stream of documents.
+
+        `batch_size` documents are read ahead, as in all spaCy components.
+        """
         stream = iter(stream)
         while docs := list(islice(stream, batch_size)):
             try:
@@ -125,13 +146,13 @@ class RecognizerPipe(Pipe):
                 yield from docs
 
     def predict(self, docs: Sequence[Doc]) -> list[list["Entity"]]:
-        """What the model finds in each document."""
+        """Return the entities of each document."""
         settings = self.settings
         documents = [_document(doc) for doc in docs]
         return self.recognizer.entities(documents, batch_size=settings.batch_size, threshold=settings.threshold)
 
     def set_annotations(self, docs: Sequence[Doc], found: Sequence[Sequence["Entity"]]) -> None:
-        """Write what was found into the documents: all of it into the span group, and what may be into the entities."""
+        """Write entities to the span group, and those that do not overlap others to `doc.ents`."""
         for doc, entities in zip(docs, found, strict=True):
             first = {token.idx: token.i for token in doc}
             last = {token.idx + len(token): token.i for token in doc}
@@ -145,16 +166,16 @@ class RecognizerPipe(Pipe):
             _add_entities(doc, spans, overwrite=self.settings.overwrite_entities)
 
     def to_disk(self, path: Path | str, *, exclude: Iterable[str] = ()) -> None:  # noqa: ARG002
-        """Write the model into a folder of the pipeline's."""
+        """Write the model into a folder of the pipeline."""
         self.recognizer.save_pretrained(path)
 
     def from_disk(self, path: Path | str, *, exclude: Iterable[str] = ()) -> "RecognizerPipe":  # noqa: ARG002
-        """Take the model from there."""
+        """Load the model from a folder of the pipeline."""
         self._recognizer = _recognizer_class().from_pretrained(Path(path))
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The same files, packed."""
+        """Return the files of the model, packed."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             self.to_disk(folder, exclude=exclude)
@@ -164,14 +185,22 @@ class RecognizerPipe(Pipe):
         return data
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "RecognizerPipe":
-        """Take the model from there."""
+        """Load the model from its packed files.
+
+        Raises:
+            InputError: the data is not a model, or a file in it would be written outside the model
+                folder.
+        """
         folder = tempfile.mkdtemp()
         remove = partial(shutil.rmtree, folder, ignore_errors=True)
         try:
             for name, content in srsly.msgpack_loads(data).items():
                 place = PurePosixPath(name)
                 if place.is_absolute() or ".." in place.parts:
-                    raise InputError(f"a packed model holds the file {name!r}", hint="do not use it: somebody meddled")
+                    raise InputError(
+                        f"the packed model contains the file {name!r}, which is outside its folder",
+                        hint="do not use it",
+                    )
                 file = Path(folder, place)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content)
@@ -179,7 +208,8 @@ class RecognizerPipe(Pipe):
         except BaseException:
             remove()
             raise
-        if hasattr(tagger := self.recognizer.tagger, "folder"):  # an exported one, whose files are copied to save it
+        # An exported model needs its folder as long as it lives: saving copies the files from there.
+        if hasattr(tagger := self.recognizer.tagger, "folder"):
             weakref.finalize(tagger, remove)
         else:
             remove()
@@ -202,7 +232,7 @@ def make_recognizer_pipe(
     batch_size: int,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> RecognizerPipe:
-    """The component that a config describes; spaCy calls this."""
+    """Make the component from its config. spaCy calls this."""
     settings = Settings(threshold, overwrite_entities, spans_key, batch_size)
     return RecognizerPipe(name, model=model, settings=settings, scorer=scorer)
 
@@ -214,15 +244,17 @@ def _recognizer_class() -> type["Recognizer"]:
 
 
 def _document(doc: Doc) -> Document:
-    """The same text with spaCy's tokens for words; those of white space are none."""
+    """Return a document with spaCy's tokens as words, without white-space tokens."""
     words = [Word(token.idx, token.idx + len(token)) for token in doc if not token.is_space]
     return Document(doc.text, given_words=tuple(words))
 
 
 def _add_entities(doc: Doc, ours: Sequence[Span], *, overwrite: bool) -> None:
-    """Make spans entities, beside those that are there already; where two overlap, one side gives way, as in `EntityRuler`.
+    """Add spans to the entities of a document.
 
-    Tokens that were blocked, which means that they must not become entities, count as entities that are there.
+    Where a new entity overlaps with an existing one, `overwrite` decides which of them stays, as in
+    `EntityRuler`. Blocked tokens, which must not become entities, are treated like existing
+    entities.
     """
     blocked = {token.i for token in doc if token.ent_iob == _BEGINS and not token.ent_type}
     theirs = list(doc.ents)

@@ -1,4 +1,4 @@
-"""Exporting a model as a folder that transformers opens by itself, where a linear layer over the encoder is all there is."""
+"""Export a model for transformers without mproto: an encoder with a linear layer."""
 
 from __future__ import annotations
 
@@ -24,17 +24,21 @@ if TYPE_CHECKING:
     from mproto.models.base import Model
     from mproto.recognizer import Recognizer
 
-INSTEAD = (
-    "export it as onnx, or install mproto where it is used: Recognizer.from_pretrained opens folders and hub names"
-)
+INSTEAD = "export it as onnx, or install mproto where the model is used and load it with Recognizer.from_pretrained"
 
 
 def export_transformers(recognizer: Recognizer, folder: Path) -> None:
-    """Write a model for `AutoModelForTokenClassification`; a word's label is that of its first sub-word.
+    """Write a model for `AutoModelForTokenClassification`.
+
+    The tag of a word is that of its first sub-word.
+
+    Args:
+        recognizer: a model with a linear layer over the encoder.
+        folder: an empty folder.
 
     Raises:
-        InputError: there is more to the model than such a folder can hold.
-        OSError: it cannot be written.
+        InputError: the model is of another kind.
+        OSError: the folder cannot be written.
     """
     model = _linear(recognizer.model)
     encoder = model.encoder
@@ -55,35 +59,46 @@ def export_transformers(recognizer: Recognizer, folder: Path) -> None:
 
 
 def _linear(model: Model) -> TaggerModel:
-    """The model, if it is of the kind that such a folder can hold."""
+    """Return the model with the linear layer.
+
+    Raises:
+        InputError: the model has prototypes, classifies spans, or adds word shapes.
+    """
     if isinstance(model, SelfTrainingModel):
         return _linear(model.student)
     if not isinstance(model, TaggerModel):
-        what = "has prototypes, which AutoModelForTokenClassification knows nothing of"
-        raise InputError(
-            f"the model {what if model.prototype_names else 'decides on spans, not on words'}", hint=INSTEAD
+        problem = (
+            "has prototypes, which AutoModelForTokenClassification does not support"
+            if model.prototype_names
+            else "classifies spans, not words"
         )
+        raise InputError(f"the model {problem}", hint=INSTEAD)
     if model.encoder.shapes is not None:
         raise InputError(
-            "the model sees how words are written, which AutoModelForTokenClassification cannot tell it",
-            hint=f"train with --set shapes=false, or with an encoder that keeps letter case; or {INSTEAD}",
+            "the model uses word shapes, which AutoModelForTokenClassification does not support",
+            hint=f"train with --set word_shapes=false, or with a cased encoder; or {INSTEAD}",
         )
     return model
 
 
-class PlainTagger:
-    """Such a folder as transformers reads it, to compare it with what it was made from."""
+class TransformersTagger:
+    """An exported folder, opened by transformers, to compare it with the original model.
+
+    Args:
+        folder: the exported folder.
+        original: the original model.
+    """
 
     def __init__(self, folder: Path, original: Recognizer) -> None:
         with quiet():
             self._model = AutoModelForTokenClassification.from_pretrained(folder, local_files_only=True).eval()
         model = original.model
         self.labels, self.tokens, self.window, self.prototype_names = model.labels, model.tokens, model.window, ()
-        self.at_once, self.encoder_name = model.at_once, model.encoder_name
+        self.tokens_per_batch, self.encoder_name = model.tokens_per_batch, model.encoder_name
         self.tags = tuple(self._model.config.id2label[number] for number in range(len(model.tags)))
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:  # noqa: ARG002
-        """Tag the windows' own words."""
+        """Tag the own words of some windows."""
         batch = collate(windows, self.tokens.pad)
         with torch.inference_mode():
             logits = self._model(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits

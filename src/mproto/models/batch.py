@@ -1,4 +1,4 @@
-"""Windows to batches: which go together, and their tensors."""
+"""Batches of windows: which windows form a batch, and its tensors."""
 
 from __future__ import annotations
 
@@ -19,23 +19,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "Window", "collate", "make_windows", "plan"]
 
-POOL = 50  # batches that are sorted by length together: more would pad less, and mix less
+POOL = 50
+"""Batches whose windows are sorted by length together. More would mean less padding, but less
+random batches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """B windows, filled up to T sub-words, with W own words.
+    """B windows, padded to T sub-words, with W own words in all.
+
+    A window also contains words of its neighbours as context. Its own words are the ones that it
+    gives features of.
 
     Attributes:
-        input_ids: (B, T) long.
-        attention_mask: (B, T) long, 1 for a sub-word and 0 for filling.
-        shapes: (B, T) long, how the sub-word's word is written (`shapes.py`).
-        rows: (W,) long, the window of each own word's feature.
-        columns: (W,) long, its place there.
+        input_ids: (B, T) long, the sub-words.
+        attention_mask: (B, T) long, 1 for a sub-word and 0 for padding.
+        shapes: (B, T) long, the shape of each sub-word's word (`encoding/shapes.py`).
+        rows: (W,) long, the window of each own word.
+        columns: (W,) long, the position of its first sub-word in the window.
         windows: the B windows; own words are in their order.
-        labels: (W,) long, the class of each own word, or none.
-        words: (W,) long, a number for each own word, the same for the same word, or none.
-        certain: (W,) bool, whether a person labelled the document, so that what has no label is no entity; or none.
+        labels: (W,) long, the class of each own word, or `None`.
+        words: (W,) long, the id of each own word in the vocabulary of the training text, or `None`.
+        certain: (W,) bool, whether the word's document has human labels, so that its O words are
+            certainly not entities; or `None`.
     """
 
     input_ids: Tensor
@@ -49,7 +55,7 @@ class Batch:
     certain: Tensor | None = None
 
     def to(self, device: torch.device | str) -> Batch:
-        """The same batch on another device."""
+        """Return the batch on another device."""
         return replace(
             self,
             input_ids=self.input_ids.to(device),
@@ -64,18 +70,20 @@ class Batch:
 
     @property
     def own_words(self) -> Iterator[tuple[Window, slice]]:
-        """The windows, and which of the W words are each one's own."""
+        """The windows, each with the slice of the W words that are its own."""
         position = 0
         for window in self.windows:
             yield window, slice(position, position := position + len(window.firsts))
 
 
 def only_words(batch: Batch, keep: Tensor) -> Batch:
-    """The same input, of whose W own words only some count; for models that look at each word for itself.
+    """Return the batch with only some of its own words. The input stays the same.
+
+    Only models that tag each word independently can use the result.
 
     Args:
-        batch: any.
-        keep: (W,) bool.
+        batch: the batch.
+        keep: (W,) bool, the own words to keep.
     """
     parts = torch.split(keep, [len(window.firsts) for window in batch.windows])
     return replace(
@@ -99,24 +107,27 @@ def collate(
     words: Sequence[Sequence[int]] | None = None,
     certain: Sequence[bool] | None = None,
 ) -> Batch:
-    """One batch of these windows.
+    """Make a batch of windows.
 
     Args:
-        windows: at least one.
-        pad_id: the sub-word to fill up with.
-        labels: the class of every word of every document, by `window.document` and word.
-        words: the number of every word, in the same way.
-        certain: whether a person labelled it, for every document.
+        windows: at least one window.
+        pad_id: the padding sub-word.
+        labels: the class of each word of each document; the first index is `window.document`.
+        words: the id of each word of each document, in the same way.
+        certain: whether each document has human labels.
+
+    Raises:
+        ValueError: there is no window, or a document has fewer labels than words.
     """
     if not windows:
         raise ValueError("a batch needs a window")
     longest = max(len(window.input_ids) for window in windows)
-    gaps = [longest - len(window.input_ids) for window in windows]
+    padding = [longest - len(window.input_ids) for window in windows]
     rows = [row for row, window in enumerate(windows) for _ in window.firsts]
     return Batch(
-        input_ids=torch.tensor([[*w.input_ids, *[pad_id] * gap] for w, gap in zip(windows, gaps, strict=True)]),
-        attention_mask=torch.tensor([[1] * (longest - gap) + [0] * gap for gap in gaps]),
-        shapes=torch.tensor([[*w.shapes, *[Shape.NONE] * gap] for w, gap in zip(windows, gaps, strict=True)]),
+        input_ids=torch.tensor([[*w.input_ids, *[pad_id] * gap] for w, gap in zip(windows, padding, strict=True)]),
+        attention_mask=torch.tensor([[1] * (longest - gap) + [0] * gap for gap in padding]),
+        shapes=torch.tensor([[*w.shapes, *[Shape.NONE] * gap] for w, gap in zip(windows, padding, strict=True)]),
         rows=torch.tensor(rows),
         columns=torch.tensor([position for window in windows for position in window.firsts]),
         windows=tuple(windows),
@@ -129,6 +140,7 @@ def collate(
 
 
 def _own(labels: Sequence[Sequence[int]], window: Window) -> Sequence[int]:
+    """Return the labels of a window's own words."""
     own = labels[window.document][window.start : window.start + len(window.firsts)]
     if len(own) != len(window.firsts):
         raise ValueError(f"document {window.document} has more words than its {len(labels[window.document])} labels")
@@ -138,17 +150,22 @@ def _own(labels: Sequence[Sequence[int]], window: Window) -> Sequence[int]:
 def plan(
     lengths: Sequence[int], *, batch_size: int, token_budget: int, generator: torch.Generator | None = None
 ) -> list[list[int]]:
-    """Which windows go together: batches of indices, every index once, those of like length together.
+    """Group windows of similar length into batches, and return the indices of each batch.
 
-    A batch has at most `batch_size` windows and, filled up, at most `token_budget` sub-words; a window beyond the budget
-    goes alone. With a generator, order and company are random and new at every call; without, the longest come first,
-    so that memory that does not suffice shows at once.
+    Every index occurs once.
+
+    With a generator, the batches and their order are random, and different in every call. Without
+    one, the longest windows come first, so that a lack of memory shows in the first batch.
 
     Args:
-        lengths: sub-words of each window.
-        batch_size: most windows of a batch.
-        token_budget: most sub-words of a batch, filling included.
-        generator: of the random order.
+        lengths: the number of sub-words of each window.
+        batch_size: the most windows of a batch.
+        token_budget: the most sub-words of a batch, padding included. A longer window is a batch of
+            its own.
+        generator: the random generator, for training.
+
+    Raises:
+        ValueError: the batch size or the budget is less than 1.
     """
     if generator is None:
         return longest_first(range(len(lengths)), lengths, batch_size=batch_size, token_budget=token_budget)

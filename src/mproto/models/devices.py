@@ -1,4 +1,4 @@
-"""Where a model runs."""
+"""The device of a model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from mproto.errors import InputError
 
 
 def find_device(name: str = "auto") -> torch.device:
-    """A device by name; `auto` is the GPU where there is one (that of this process, where there are several).
+    """Return a device by name.
+
+    Args:
+        name: `auto`, `cpu`, `cuda` or `cuda:N`. `auto` is the GPU if there is one, else the CPU.
+            Without a number, the GPU is the one of this process in distributed training
+            (`LOCAL_RANK`), else the first.
 
     Raises:
-        InputError: there is no such device here.
+        InputError: there is no such device on this machine.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -23,7 +28,8 @@ def find_device(name: str = "auto") -> torch.device:
         raise InputError(f"there is no device {name!r}", hint="choose auto, cpu, cuda or cuda:N") from None
     if name == "cuda":
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
-    count = {"cpu": 1, "cuda": torch.cuda.device_count()}.get(device.type, 0)  # others lack the float64 of transport
+    # Other devices have no float64, which transport needs.
+    count = {"cpu": 1, "cuda": torch.cuda.device_count()}.get(device.type, 0)
     if (device.index or 0) >= count:
-        raise InputError(f"the device '{device}' is not there, or cannot be used", hint="choose auto, or cpu")
+        raise InputError(f"the device '{device}' is not available", hint="choose auto or cpu")
     return device

@@ -1,10 +1,9 @@
-"""The encoder: any Hugging Face encoder with a fast tokenizer, from words to one feature each.
+"""The encoder: a Hugging Face encoder with a fast tokenizer, which computes a feature of each word.
 
-encoder = Encoder.load(EMBEDDED)
-windows = make_windows(sentences, encoder.tokens, encoder.window)
-features = encoder(collate(windows, encoder.pad_id))            # (W, d)
-
-where W is the number of words and d the size of a feature.
+Example:
+    encoder = Encoder.load(EMBEDDED)
+    windows = make_windows(sentences, encoder.tokens, encoder.window)
+    features = encoder(collate(windows, encoder.pad_id))  # (W, d): words, size of a feature
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from mproto.encoding.shapes import Shape, keeps_case
 from mproto.encoding.tokens import Tokens
 from mproto.errors import InputError, in_short
 from mproto.models.available import EMBEDDED, Available, available
-from mproto.models.loading import load_parts, load_tokenizer, network, quiet
+from mproto.models.loading import build_network, load_parts, load_tokenizer, quiet
 from mproto.models.precision import mixed_precision
 
 if TYPE_CHECKING:
@@ -34,25 +33,27 @@ if TYPE_CHECKING:
 
 __all__ = ["EMBEDDED", "Available", "Encoder", "available"]
 
-USUAL_WINDOW = 512  # for the few encoders that state no limit
+USUAL_WINDOW = 512
+"""The window of encoders whose config has no limit."""
 
 
 class Encoder(nn.Module):
-    """A pre-trained network that gives every word a feature: the last hidden state of its first sub-word.
+    """A pre-trained network. The feature of a word is the last hidden state of its first sub-word.
 
-    It is in evaluation mode until `train()` is called.
+    The encoder is in evaluation mode until `train()` is called.
 
     Attributes:
-        name: its name, or the name of its folder.
-        tokenizer: its fast tokenizer.
-        tokens: what that makes of words.
-        model: its network, without a pooler.
+        name: the name of the encoder, or of its folder.
+        tokenizer: the fast tokenizer of transformers.
+        tokens: the same tokenizer, from words to sub-words.
+        model: the network, without a pooler.
         hidden_size: d, the size of a feature.
-        window: the most sub-words of one input, special tokens included.
-        pad_id: the sub-word that fills up shorter inputs.
-        mixed: whether the network computes in bfloat16 where that will do; features are float32 all the same.
-        shapes: what is added to the embeddings of sub-words for how their words are written, where the tokenizer throws
-            letter case away and nothing else would tell; 0 at first.
+        window: the most sub-words of an input, special tokens included.
+        pad_id: the padding sub-word.
+        mixed: whether the network uses mixed precision with bfloat16. Features are float32 in any
+            case.
+        shapes: embeddings of word shapes, which are added to the embeddings of sub-words if the
+            tokenizer ignores case. They are initialised to 0. `None` for cased tokenizers.
     """
 
     mixed = False
@@ -76,21 +77,32 @@ class Encoder(nn.Module):
 
     @classmethod
     def load(cls, name_or_path: str = EMBEDDED, *, shapes: bool = True, attention_dropout: float = 0.0) -> Self:
-        """The embedded encoder, a folder that `save_pretrained` wrote, or a name of the Hugging Face hub.
+        """Load a pre-trained encoder.
 
-        What is on this machine is taken first; a missing encoder is an `InputError`, at once and not after retries.
+        Args:
+            name_or_path: the embedded encoder, a folder that `save_pretrained` wrote, or a name on
+                the Hugging Face hub. Local files are preferred to a download.
+            shapes: whether to add word shapes if the tokenizer ignores case.
+            attention_dropout: the dropout on attention weights, in training.
+
+        Raises:
+            InputError: the encoder does not exist or cannot be used. There are no retries.
         """
         return cls(*load_parts(name_or_path, attention_dropout), shapes=shapes)
 
     @classmethod
     def from_files(cls, config: dict[str, Any], folder: Path, name: str, *, shapes: bool = True) -> Self:
-        """The architecture that `save_files` described, with random weights: the caller loads the right ones.
+        """Build an encoder with random weights from files; the caller loads its weights.
 
         Args:
-            config: what `save_files` returned.
-            folder: where it wrote the tokenizer.
-            name: the encoder's name.
-            shapes: whether it is told how words are written, where it cannot see that.
+            config: the return value of `save_files`.
+            folder: the folder with the tokenizer.
+            name: the name of the encoder.
+            shapes: whether to add word shapes if the tokenizer ignores case.
+
+        Raises:
+            InputError: the tokenizer is not a fast one.
+            ValueError: the tokenizer cannot be read.
         """
         config = dict(config)
         with quiet():
@@ -98,25 +110,28 @@ class Encoder(nn.Module):
                 tokenizer = load_tokenizer(name, str(folder), local_files_only=True, trust_remote_code=False)
             except InputError:
                 raise
-            except Exception as error:  # whatever a wrong file makes transformers and tokenizers stumble over
+            except Exception as error:  # damaged files raise various errors in transformers and tokenizers
                 raise ValueError(f"its tokenizer cannot be read ({in_short(error)})") from error
             return cls(
-                name, tokenizer, network(AutoConfig.for_model(config.pop("model_type"), **config)), shapes=shapes
+                name, tokenizer, build_network(AutoConfig.for_model(config.pop("model_type"), **config)), shapes=shapes
             )
 
     def save_files(self, folder: Path) -> dict[str, Any]:
-        """Write the tokenizer's files; the Hugging Face config, for JSON. Neither says where on a disk they came from."""
+        """Write the tokenizer's files, and return the Hugging Face config as JSON values.
+
+        Neither contains paths of this machine.
+        """
         self.tokenizer.save_pretrained(folder)
         config: dict[str, Any] = self.model.config.to_dict()
         config.pop("_name_or_path", None)
         return config
 
     def forward(self, batch: Batch) -> Tensor:
-        """Features (W, d) of the batch's own words, in its order."""
+        """Return the features (W, d) of the batch's own words."""
         return self.hidden(batch)[batch.rows, batch.columns]  # (B, T, d) -> (W, d)
 
     def hidden(self, batch: Batch) -> Tensor:
-        """The last hidden states (B, T, d) of all sub-words of B inputs, filling included."""
+        """Return the last hidden states (B, T, d) of all sub-words, padding included."""
         inputs = {"input_ids": batch.input_ids}
         if self.shapes is not None:
             inputs = {"inputs_embeds": self.model.get_input_embeddings()(batch.input_ids) + self.shapes(batch.shapes)}
@@ -127,16 +142,16 @@ class Encoder(nn.Module):
 
 
 def _window(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:
-    """The smaller of what the tokenizer and the position embeddings allow; a tokenizer without a limit says 1e30."""
+    """Return the lower limit of the tokenizer (1e30 for none) and the position embeddings."""
     places = getattr(model.config, "max_position_embeddings", None) or USUAL_WINDOW
     for module_name, module in model.named_modules():
-        # RoBERTa and its kin count positions from behind the padding's own
+        # RoBERTa and similar encoders count positions from after the padding position
         if module_name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             places -= 0 if module.padding_idx is None else module.padding_idx + 1
     return int(min(places, tokenizer.model_max_length))
 
 
 def _unknown(tokenizer: PreTrainedTokenizerBase) -> int:
-    """The sub-word for what has none."""
+    """Return the sub-word for words without sub-words."""
     candidates = (tokenizer.unk_token_id, tokenizer.mask_token_id, tokenizer.pad_token_id)
     return next((id for id in candidates if id is not None), 0)

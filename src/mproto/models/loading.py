@@ -1,6 +1,7 @@
-"""Load a Hugging Face encoder: from the embedded package, a folder, the local cache, and only then the hub.
+"""Load a Hugging Face encoder from the embedded package, a folder, the cache, or else the hub.
 
-Safetensors only and never code from a model's folder: a file that a user loads must not be able to run anything.
+Only safetensors are read, and code in a model's folder is never run, so that loading a model is
+safe.
 """
 
 from __future__ import annotations
@@ -20,26 +21,33 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
 from mproto.errors import InputError, in_short
-from mproto.models.available import EMBEDDED, WEIGHTS, check_embedded, embedded_folder, why_not
+from mproto.models.available import EMBEDDED, WEIGHTS, check_embedded, embedded_folder, why_unusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-HUB_TIMEOUT = 3.0  # seconds; the library itself would retry for half a minute
+HUB_TIMEOUT = 3.0
+"""Seconds. The library itself would retry for half a minute."""
 ATTENTION_DROPOUT = ("attention_probs_dropout_prob", "attention_dropout")
-"""What configs call it."""
-LIST = "`mproto encoders` lists what is here"
+"""Names of the setting in Hugging Face configs."""
+LIST = "`mproto encoders` lists the encoders on this machine"
 
 
 def load_parts(name: str, attention_dropout: float) -> tuple[str, PreTrainedTokenizerBase, PreTrainedModel]:
-    """Find and load an encoder; its name, its tokenizer and its network in float32.
+    """Find and load an encoder.
 
     Args:
-        name: of the hub, of a folder, or the embedded one's.
-        attention_dropout: on its attention weights, in training. With any, PyTorch computes attention on a CPU in separate
-            steps, each of which stores weights of all heads.
+        name: the embedded encoder, a folder, or a name on the hub.
+        attention_dropout: the dropout on attention weights, in training. With dropout, PyTorch has
+            no fused attention on a CPU, and stores the attention weights of all heads.
+
+    Returns:
+        Its name, its tokenizer, and its network in float32.
+
+    Raises:
+        InputError: the encoder does not exist, or cannot be used.
     """
     if name == EMBEDDED:
         folder = embedded_folder()
@@ -52,14 +60,14 @@ def load_parts(name: str, attention_dropout: float) -> tuple[str, PreTrainedToke
     if _is_cached(name):
         try:
             return name, *_load(name, name, attention_dropout, local=True)
-        except _NotHereError:  # some of its files are not in the cache
+        except _MissingFileError:  # some of its files are not in the cache
             pass
     _ask_hub(name)
     return name, *_load(name, name, attention_dropout, local=False)
 
 
-def network(config: PretrainedConfig) -> PreTrainedModel:
-    """The architecture that a config describes, without its weights (they are random)."""
+def build_network(config: PretrainedConfig) -> PreTrainedModel:
+    """Build a network from its config, with random weights."""
     model: PreTrainedModel = AutoModel.from_config(config, **_no_pooler(config))
     model.float()
     return model
@@ -67,7 +75,11 @@ def network(config: PretrainedConfig) -> PreTrainedModel:
 
 @contextmanager
 def quiet(*, progress: bool = False) -> Iterator[None]:
-    """Keep transformers from reporting what is known and harmless, such as a pooler that is not loaded."""
+    """Suppress expected warnings of transformers, for example about a pooler that is not loaded.
+
+    Args:
+        progress: whether to show progress bars.
+    """
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     if not progress:
@@ -80,8 +92,8 @@ def quiet(*, progress: bool = False) -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-class _NotHereError(InputError):
-    """A file is missing, or cannot be read, at the place that was asked."""
+class _MissingFileError(InputError):
+    """A file of the encoder is missing or cannot be read."""
 
 
 def _load(
@@ -91,9 +103,9 @@ def _load(
     try:
         with quiet(progress=not local and sys.stderr.isatty()):
             config = AutoConfig.from_pretrained(place, **options)
-            problem = why_not(config.to_dict())
+            problem = why_unusable(config.to_dict())
             if problem:
-                hint = "name an encoder such as bert-base-cased"
+                hint = "name an encoder, for example bert-base-cased"
                 raise InputError(f"{name!r} cannot be used: {problem}", hint=hint)
             for setting in ATTENTION_DROPOUT:
                 if hasattr(config, setting):
@@ -110,86 +122,113 @@ def _load(
     except InputError:
         raise
     except OSError as error:
-        what = f"encoder {name!r} cannot be loaded: {in_short(error)}"
-        raise _NotHereError(what, hint=f"check its files, or fetch it again; {LIST}") from error
-    except Exception as error:  # whatever a wrong file makes transformers, tokenizers or safetensors stumble over
+        problem = f"encoder {name!r} cannot be loaded: {in_short(error)}"
+        raise _MissingFileError(problem, hint=f"check its files, or download it again; {LIST}") from error
+    except Exception as error:  # damaged files raise various errors in the libraries
         code = "trust_remote_code" in str(error)
-        what = "it needs code of its own, which mproto never runs" if code else in_short(error)
-        hint = "name an encoder that transformers knows" if code else "check its files, or fetch it again"
-        raise InputError(f"encoder {name!r} cannot be loaded: {what}", hint=hint) from error
+        problem = "it needs custom code, which mproto never runs" if code else in_short(error)
+        hint = "name an encoder that transformers supports" if code else "check its files, or download it again"
+        raise InputError(f"encoder {name!r} cannot be loaded: {problem}", hint=hint) from error
     _check_weights(name, report)
     _check_vocabulary(name, tokenizer, model)
-    model.float()  # weights kept in half precision are for storing, not for training
+    model.float()  # train in float32, even if the weights are stored in half precision
     return tokenizer, model
 
 
 def load_tokenizer(name: str, place: str, **options: Any) -> PreTrainedTokenizerBase:
-    """A fast tokenizer that sees every word as one with a space before it, as in running text."""
+    """Load a fast tokenizer that treats each word as if a space came before it, as in running text.
+
+    Raises:
+        InputError: there is no fast tokenizer.
+    """
     tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(place, add_prefix_space=True, **options)
     if not tokenizer.is_fast:
-        what = f"the tokenizer of {name!r} ({type(tokenizer).__name__}) exists in slow Python only"
-        raise InputError(what, hint="name an encoder with a fast tokenizer (a tokenizer.json)")
+        problem = f"the tokenizer of {name!r} ({type(tokenizer).__name__}) has no fast version"
+        raise InputError(problem, hint="name an encoder with a fast tokenizer (a tokenizer.json)")
     splitter = tokenizer.backend_tokenizer.pre_tokenizer
-    if isinstance(splitter, ByteLevel):  # not every class passes the option on (ModernBERT's does not)
+    if isinstance(splitter, ByteLevel):  # some tokenizers ignore add_prefix_space (ModernBERT)
         splitter.add_prefix_space = True
     return tokenizer
 
 
 def _check_folder(name: str, folder: Path) -> None:
     if not folder.is_dir() or not name:
-        raise InputError(f"encoder {name!r} is no folder", hint=f"give a folder that save_pretrained wrote; {LIST}")
+        raise InputError(f"encoder {name!r} is not a folder", hint=f"give a folder that save_pretrained wrote; {LIST}")
     if not (folder / "config.json").is_file():
-        raise InputError("holds no config.json", path=folder, hint="give a folder that save_pretrained wrote")
+        raise InputError("has no config.json", path=folder, hint="give a folder that save_pretrained wrote")
     if not any((folder / file).is_file() for file in WEIGHTS):
-        hint = "write it again as safetensors: AutoModel.from_pretrained(folder).save_pretrained(folder)"
-        raise InputError("holds no model.safetensors; other files of weights are not read", path=folder, hint=hint)
+        hint = "convert it to safetensors: AutoModel.from_pretrained(folder).save_pretrained(folder)"
+        raise InputError("has no model.safetensors, and other weight files are not read", path=folder, hint=hint)
 
 
 def _is_cached(name: str) -> bool:
-    """Whether the cache has config and weights. Asked first: for absent safetensors, transformers would go online."""
+    """Return whether the cache has the config and safetensors.
+
+    Checked first, because transformers would go online for missing safetensors.
+    """
     try:
         here = {file: huggingface_hub.try_to_load_from_cache(name, file) for file in ("config.json", *WEIGHTS)}
     except HFValidationError:
-        hint = f"give {EMBEDDED}, a folder, or a name such as bert-base-cased; {LIST}"
-        raise InputError(f"encoder {name!r} is no folder and no name of the Hugging Face hub", hint=hint) from None
+        hint = f"give {EMBEDDED}, a folder, or a hub name, for example bert-base-cased; {LIST}"
+        raise InputError(
+            f"encoder {name!r} is neither a folder nor a name on the Hugging Face hub", hint=hint
+        ) from None
     return isinstance(here["config.json"], str) and any(isinstance(here[file], str) for file in WEIGHTS)
 
 
 def _ask_hub(name: str) -> None:
-    """One short question whether the hub has the model, instead of minutes of retries for every file."""
-    offline = f"connect to the Hugging Face hub, or give the folder of an encoder; {LIST}"
+    """Check that the hub has the model, in one request.
+
+    Transformers would retry for minutes, for every file.
+
+    Raises:
+        InputError: it does not, or does not answer.
+    """
+    offline = f"check the internet connection, or give the folder of an encoder; {LIST}"
     if constants.HF_HUB_OFFLINE:
         raise InputError(
-            f"encoder {name!r} is not on this machine, and HF_HUB_OFFLINE forbids to fetch it", hint=offline
+            f"encoder {name!r} is not on this machine, and HF_HUB_OFFLINE is set, so it is not downloaded", hint=offline
         )
     try:
         huggingface_hub.HfApi().model_info(name, timeout=HUB_TIMEOUT)
     except RepositoryNotFoundError as error:  # gated ones too
-        what = f"encoder {name!r} is not on this machine, and the Hugging Face hub has none of that name for you"
-        raise InputError(what, hint=f"check its spelling, or `hf auth login` if it is private; {LIST}") from error
-    except Exception as error:  # no network has many names, which differ between versions of the hub's library
-        what = f"encoder {name!r} is not on this machine, and the Hugging Face hub does not answer"
-        raise InputError(what, hint=offline) from error
+        problem = (
+            f"encoder {name!r} is not on this machine, and not on the Hugging Face hub, or you have no access to it"
+        )
+        raise InputError(problem, hint=f"check its name, or run `hf auth login` if it is private; {LIST}") from error
+    except Exception as error:  # connection errors differ between versions of huggingface_hub
+        problem = f"encoder {name!r} is not on this machine, and the Hugging Face hub does not answer"
+        raise InputError(problem, hint=offline) from error
 
 
 def _no_pooler(config: PretrainedConfig) -> dict[str, bool]:
-    """Leave out the pooler, which no loss would ever reach, where the architecture can."""
+    """Return the option that leaves out the pooler, which is not used, if there is one."""
     architecture = transformers.MODEL_MAPPING[type(config)]
     can = "add_pooling_layer" in inspect.signature(architecture.__init__).parameters
     return {"add_pooling_layer": False} if can else {}
 
 
 def _check_weights(name: str, report: dict[str, Any]) -> None:
-    """Transformers fills gaps with random numbers and goes on; a result would be worth nothing."""
+    """Check that no weights are missing, because transformers would initialise them at random.
+
+    Raises:
+        InputError: weights are missing.
+    """
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing:
-        what = f"the weights of {name!r} lack {len(missing)} of the network's tensors, {missing[0]} first"
-        raise InputError(what, hint="its config.json and model.safetensors do not belong together; fetch it again")
+        problem = f"{len(missing)} tensors are missing from the weights of {name!r}, the first is {missing[0]}"
+        raise InputError(problem, hint="its config.json and model.safetensors do not match; download it again")
 
 
 def _check_vocabulary(name: str, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> None:
-    """Where tokenizer files are missing, transformers makes up a tokenizer that knows no word."""
+    """Check the size of the vocabulary.
+
+    If tokenizer files are missing, transformers makes up an empty tokenizer.
+
+    Raises:
+        InputError: the tokenizer does not match the network.
+    """
     known, rows = len(tokenizer), model.get_input_embeddings().num_embeddings
-    if not rows / 2 < known <= rows:  # some networks have rows to spare, rounded up
-        what = f"the tokenizer of {name!r} knows {known:,} sub-words, its network {rows:,}"
-        raise InputError(what, hint="tokenizer files are missing or another model's; fetch it again")
+    if not rows / 2 < known <= rows:  # some networks have more rows than sub-words, a round number
+        problem = f"the tokenizer of {name!r} has {known:,} sub-words, but its network has {rows:,}"
+        raise InputError(problem, hint="tokenizer files are missing or belong to another model; download it again")

@@ -22,7 +22,7 @@ from mproto.extensions.viterbi import most_likely, transitions
 from mproto.method.losses import prototype_cross_entropy, squared_distance
 from mproto.method.prototypes import OTHER, PrototypeBank
 from mproto.models.base import Decisions, Model, Prediction, Step, UsesEstimate
-from mproto.models.word_embeddings import meanings
+from mproto.models.word_embeddings import word_embeddings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -97,7 +97,7 @@ class MProtoModel(Model, UsesEstimate):
 
     def _learn_neighbours(self, denoiser: Threshold, words: Sequence[str], labelled: Sequence[float]) -> None:
         lowercase = torch.tensor([word[:1].islower() for word in words], device=self.device)
-        neighbours = nearest_neighbours(meanings(self.encoder, words), lowercase)
+        neighbours = nearest_neighbours(word_embeddings(self.encoder, words), lowercase)
         if neighbours is None:
             return
         shares = torch.tensor(labelled, device=self.device, dtype=neighbours.weights.dtype)

@@ -1,4 +1,4 @@
-"""In which numbers an encoder computes: float32, or bfloat16 where that will do."""
+"""The precision of an encoder: float32, or mixed precision with bfloat16."""
 
 from __future__ import annotations
 
@@ -18,34 +18,41 @@ Precision = Literal["auto", "float32", "bfloat16"]
 
 
 def trains_in_bfloat16(precision: Precision, device: torch.device) -> bool:
-    """Whether to train in bfloat16 on a device; `auto` on a GPU that can.
+    """Return whether to train in bfloat16 on a device. `auto` uses it on GPUs that support it.
 
     Raises:
-        InputError: bfloat16 is asked for, and would only be slower there.
+        InputError: the setting is bfloat16, but the device would only emulate it, which is slower
+            than float32.
     """
     if precision == "auto":
         return has_bfloat16(device)
     if precision == "bfloat16" and not (has_bfloat16(device) or _processor_has_bfloat16(device)):
-        raise InputError(
-            f"training.precision is bfloat16, and '{device}' here cannot compute in it", hint="choose auto, or float32"
-        )
+        problem = f"training.precision is bfloat16, but '{device}' does not support it"
+        raise InputError(problem, hint="choose auto or float32")
     return precision == "bfloat16"
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """Whether a trained model should compute in bfloat16 there; on a CPU it gives the same everywhere."""
+    """Return whether a device is a GPU with bfloat16.
+
+    Trained models use float32 on every CPU, so that their results do not depend on the processor.
+    """
     return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
 
 
 def _processor_has_bfloat16(device: torch.device) -> bool:
-    """Whether it is faster there, and not emulated; versions of torch that cannot tell are taken for a no."""
+    """Return whether a CPU has bfloat16 instructions; `False` if PyTorch cannot tell."""
     able: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
     return device.type == "cpu" and any(able.get(name, False) for name in ("avx512_bf16", "amx_bf16", "bf16"))
 
 
 @contextmanager
 def mixed_precision(device: torch.device) -> Iterator[None]:
-    """Products in bfloat16, what needs more in float32; attention too on a CPU, whose kernel for it has a slow gradient."""
+    """Compute products in bfloat16, and operations that need more precision in float32.
+
+    On a CPU, attention is computed in float32, too, because the backward pass of its bfloat16
+    kernel is slow.
+    """
     with ExitStack() as stack:
         stack.enter_context(torch.autocast(device.type, torch.bfloat16))
         if device.type == "cpu":
@@ -54,6 +61,8 @@ def mixed_precision(device: torch.device) -> Iterator[None]:
 
 
 class _Float32Attention(TorchFunctionMode):
+    """Compute attention in float32, and return the result in the type of the query."""
+
     def __torch_function__(
         self,
         function: Callable[..., Any],

@@ -1,4 +1,4 @@
-"""What an encoder makes of single words, read one by one."""
+"""Word embeddings: an encoder's features of single words without context."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from mproto.models.encoder import Encoder
 
 LONGEST = 32
-"""Sub-words of a word that are read."""
+"""Sub-words of an input. Longer words are cut."""
 
 
 @torch.no_grad()
-def meanings(encoder: Encoder, words: Sequence[str]) -> Tensor:
-    """(V, d), for each of V words the mean of what the encoder makes of its sub-words, on the encoder's device.
+def word_embeddings(encoder: Encoder, words: Sequence[str]) -> Tensor:
+    """Return embeddings (V, d) of V words: the mean hidden states, on the encoder's device.
 
-    Encoders for sentences are trained so that such means are alike where texts mean alike; with others they are, too, only
-    less so. The encoder must be in evaluation mode.
+    Sentence encoders are trained so that texts with a similar meaning have similar means. Other
+    encoders have this property, too, but less so.
 
     Args:
-        encoder: as it came, not trained further.
-        words: any.
+        encoder: a pre-trained encoder before fine-tuning, in evaluation mode.
+        words: the words.
     """
     device = next(encoder.parameters()).device
     windows = make_windows([[word] for word in words], encoder.tokens, min(LONGEST, encoder.window))

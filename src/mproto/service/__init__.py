@@ -1,1 +1,1 @@
-"""A model behind HTTP: texts in, entities out, those of many callers tagged together. Needs the extra `serve`."""
+"""An HTTP service around a model: texts in, entities out. Requires the extra `serve`."""

@@ -1,4 +1,4 @@
-"""The application: which path does what."""
+"""The ASGI application: paths and their handlers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from starlette.exceptions import HTTPException
 
 from mproto.inference.thresholds import thresholds
 from mproto.service.batching import ModelError
-from mproto.service.body import GoneError, read_body
-from mproto.service.description import describe
+from mproto.service.body import DisconnectedError, read_body
 from mproto.service.docs_page import docs_page
-from mproto.service.gate import Gate
-from mproto.service.problems import ProblemError, failed, not_ready
+from mproto.service.middleware import RequestMiddleware
+from mproto.service.openapi import openapi_document
+from mproto.service.problems import ProblemError, internal_error, not_ready
 from mproto.service.schemas import read_request
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from starlette.types import Receive
 
     from mproto.service.batching import Entities
-    from mproto.service.served import Served
+    from mproto.service.served_model import ServedModel
 
 
-def create_app(served: Served, token: str | None = None) -> Gate:
-    """The service as an ASGI application.
+def create_app(served: ServedModel, token: str | None = None) -> RequestMiddleware:
+    """Return the service as an ASGI application.
 
     Args:
-        served: the model; loaded when the application starts.
-        token: what callers must send, if anything.
+        served: the model; loading begins when the application starts.
+        token: the bearer token that clients must send, if any.
     """
 
     @asynccontextmanager
@@ -44,9 +44,9 @@ def create_app(served: Served, token: str | None = None) -> Gate:
         await asyncio.to_thread(served.stop)
 
     app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
-    app.add_exception_handler(ProblemError, _explain)
-    app.add_exception_handler(HTTPException, _explain_routing)
-    app.add_exception_handler(Exception, _explain_failure)
+    app.add_exception_handler(ProblemError, _problem)
+    app.add_exception_handler(HTTPException, _routing_problem)
+    app.add_exception_handler(Exception, _failure)
     handlers = Handlers(served, with_token=token is not None)
     app.add_route("/v1/entities", handlers.entities, methods=["POST"])
     pages = {
@@ -59,39 +59,41 @@ def create_app(served: Served, token: str | None = None) -> Gate:
     }
     for path, handler in pages.items():
         app.add_route(path, handler, methods=["GET"])
-    return Gate(app, served.metrics, token, frozenset(("/v1/entities", *pages)))
+    return RequestMiddleware(app, served.metrics, token, frozenset(("/v1/entities", *pages)))
 
 
 class Handlers:
-    """What each path answers.
+    """The handlers of all paths.
 
-    They take the bare request and return bytes: what FastAPI would do for each (a model for every entity, say) costs
-    more than a short text costs the network. The description is made from the same models, in `description.py`.
+    They take the raw request and return bytes. FastAPI's own conversion builds a pydantic model for
+    every entity, which takes longer than tagging a short text. The OpenAPI document is made from
+    the same pydantic models (`openapi.py`).
     """
 
-    def __init__(self, served: Served, *, with_token: bool) -> None:
+    def __init__(self, served: ServedModel, *, with_token: bool) -> None:
         self._served, self._with_token = served, with_token
 
     async def entities(self, request: Request) -> Response:
-        """The entities of a text, or of each of several."""
+        """Return the entities of one text, or of each of several texts."""
         served = self._served
         batcher = served.batcher
         asked = read_request(await read_body(request.receive, served.limits), served.limits, served.labels)
         texts = asked.all_texts
         try:
-            found = await _unless_gone(batcher.submit(texts), request.receive)
+            found = await _until_disconnect(batcher.submit(texts), request.receive)
         except ModelError as error:
             request.state.log["error"] = str(error)
-            raise failed(request.state.log["id"], "model") from None
+            raise internal_error(request.state.log["id"], "model") from None
         if asked.threshold or asked.types:
             least = thresholds(asked.threshold, served.labels)
             types = frozenset(asked.types or least)
             found = [
-                [e for e in of if (type_ := e["entity_group"]) in types and e["score"] >= least[type_]] for of in found
+                [e for e in entities if (type_ := e["entity_group"]) in types and e["score"] >= least[type_]]
+                for entities in found
             ]
-        figures = {"texts": len(texts), "characters": sum(map(len, texts)), "entities": sum(map(len, found))}
-        served.metrics.tagged(**figures)
-        request.state.log.update(figures)
+        counts = {"texts": len(texts), "characters": sum(map(len, texts)), "entities": sum(map(len, found))}
+        served.metrics.tagged(**counts)
+        request.state.log.update(counts)
         return _json({"model": served.name, "entities": found[0] if asked.is_one else found})
 
     async def model(self, request: Request) -> Response:  # noqa: ARG002
@@ -109,30 +111,33 @@ class Handlers:
         return Response(self._served.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def openapi(self, request: Request) -> Response:  # noqa: ARG002
-        return _json(self._description())
+        return _json(self._openapi())
 
     async def docs(self, request: Request) -> Response:  # noqa: ARG002
-        return HTMLResponse(docs_page(self._description()))
+        return HTMLResponse(docs_page(self._openapi()))
 
-    def _description(self) -> dict[str, Any]:
-        return describe(self._served.limits, self._served.labels, with_token=self._with_token)
+    def _openapi(self) -> dict[str, Any]:
+        return openapi_document(self._served.limits, self._served.labels, with_token=self._with_token)
 
 
-async def _unless_gone(answer: asyncio.Future[list[Entities]], receive: Receive) -> list[Entities]:
-    """The answer, given up as soon as the caller hangs up: nobody should wait behind texts that nobody wants."""
-    listening = asyncio.ensure_future(_hang_up(receive))
+async def _until_disconnect(answer: asyncio.Future[list[Entities]], receive: Receive) -> list[Entities]:
+    """Wait for the entities.
+
+    If the client disconnects, cancel the job, so that its texts leave the queue.
+    """
+    listening = asyncio.ensure_future(_disconnect(receive))
     listening.add_done_callback(lambda _: answer.cancel())
     try:
         return await answer
     except asyncio.CancelledError:
         if listening.done():
-            raise GoneError from None
+            raise DisconnectedError from None
         raise
     finally:
         listening.cancel()
 
 
-async def _hang_up(receive: Receive) -> None:
+async def _disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -141,21 +146,19 @@ def _json(content: Any) -> Response:
     return Response(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), media_type="application/json")
 
 
-async def _explain(request: Request, error: Exception) -> Response:  # noqa: ARG001
+async def _problem(request: Request, error: Exception) -> Response:  # noqa: ARG001
     assert isinstance(error, ProblemError)
     return error.response()
 
 
-async def _explain_routing(request: Request, error: Exception) -> Response:  # noqa: ARG001
+async def _routing_problem(request: Request, error: Exception) -> Response:  # noqa: ARG001
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "another method")
-        return ProblemError(405, f"This path takes {allowed} only; /docs shows how.", error.headers).response()
-    return ProblemError(
-        error.status_code, "There is nothing here; /docs shows what there is.", error.headers
-    ).response()
+        return ProblemError(405, f"This path only accepts {allowed}; see /docs.", error.headers).response()
+    return ProblemError(error.status_code, "There is no such path; see /docs.", error.headers).response()
 
 
-async def _explain_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    """For what nobody thought of. The error goes on to the gate, which logs it."""
-    return failed(request.state.log["id"]).response()
+async def _failure(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    """Answer an unexpected error. Starlette raises it again, and the middleware logs it."""
+    return internal_error(request.state.log["id"]).response()

@@ -1,8 +1,9 @@
-"""Texts of many requests in one call of the model.
+"""Dynamic batching: texts of several requests are tagged in one call of the model.
 
-A network reads thirty short texts in little more time than one. So texts wait in a queue, one thread takes as many as it may,
-and each request gets its own back. While the model is busy the next batch gathers by itself; only a text that finds it idle
-waits a moment for company.
+Tagging thirty short texts takes little longer than tagging one. Requests put their texts into a
+queue, one thread takes a batch from it, and each request gets the entities of its own texts. While
+the model is busy, the queue fills up with the next batch. Only a text that arrives while the model
+is idle waits for others (`Limits.wait`).
 """
 
 from __future__ import annotations
@@ -23,18 +24,19 @@ if TYPE_CHECKING:
     Entities = list[dict[str, Any]]
     Tag = Callable[[list[str]], list[Entities]]
 
-FILLING = 300
-"""Characters that a call may read in vain, since texts are filled up to its longest; about what another call would cost."""
+MOST_PADDING = 300
+"""The most padding in a call of the model, in characters; about the cost of one more call."""
 WINDOW = 2000
-"""Longer texts are read in parts of about so many characters, so that filling grows no further."""
+"""The length of an encoder's window, about, in characters. Longer texts are split, so they need no
+more padding."""
 
 
 class ModelError(Exception):
-    """The model failed on a text of this request. It holds no word of the text."""
+    """The model failed on a text of the request. The message does not contain the text."""
 
 
 class Job:
-    """A request in the queue: its texts, and what is found in them."""
+    """A request in the queue: its texts and their entities."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
@@ -47,11 +49,11 @@ class Job:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody still waits for it, and it can still be answered."""
+        """Whether the client still waits, and no text has failed."""
         return self.error is None and not self.answer.cancelled()
 
     def settle(self) -> None:
-        """Hand the answer over; in the thread of the loop."""
+        """Set the result of the future. Must run in the thread of the event loop."""
         if self.answer.done():
             return
         if self.error is not None:
@@ -61,7 +63,13 @@ class Job:
 
 
 class Item(NamedTuple):
-    """A text of a request."""
+    """A text of a request.
+
+    Attributes:
+        job: the request.
+        place: the index of the text in the request.
+        text: the text.
+    """
 
     job: Job
     place: int
@@ -69,13 +77,13 @@ class Item(NamedTuple):
 
 
 class Batcher:
-    """One thread that runs the model, and the queue before it.
+    """A queue of texts, and one thread that tags them with the model.
 
     Args:
-        tag: the model: the entities of each text. Only this object's thread calls it.
-        limits: of the queue and of a batch.
-        observe: called with the number of texts of each call of the model.
-        on_error: called with what the model raised on a text of its own.
+        tag: the model, from texts to the entities of each. Only the batcher's thread calls it.
+        limits: the limits of the queue and of a batch.
+        observe: called before each call of the model, with its number of texts.
+        on_error: called with the exception if the model fails on a single text.
     """
 
     def __init__(
@@ -96,16 +104,20 @@ class Batcher:
 
     @property
     def waiting(self) -> int:
-        """Texts in the queue."""
+        """The number of texts in the queue."""
         return len(self._queue)
 
     def submit(self, texts: Sequence[str]) -> asyncio.Future[list[Entities]]:
-        """The entities of each text, when they are found; `ModelError` if the model fails on one of them.
+        """Put the texts of a request into the queue.
 
-        To be called in an event loop. Whoever needs them no longer cancels the future.
+        Must be called in an event loop. Cancel the future to remove the texts from the queue.
+
+        Returns:
+            A future with the entities of each text, or with `ModelError` if the model fails on one
+            of them.
 
         Raises:
-            ProblemError: the queue is full, or the service stops.
+            ProblemError: the queue is full, or the service is stopping.
         """
         job = Job(texts)
         items = [Item(job, index, text) for index, text in enumerate(texts)]
@@ -120,12 +132,12 @@ class Batcher:
             was_empty = not self._queue
             self._queue.extend(items)
             self._characters += characters
-            if was_empty or self._is_full:  # in between, the thread has nothing to do but wait on
+            if was_empty or self._is_full:  # otherwise the thread would only go on waiting
                 self._changed.notify()
         return job.answer
 
     def close(self) -> None:
-        """Take no more requests, answer those that wait, and end the thread."""
+        """Refuse new requests, answer the waiting ones, and end the thread."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -137,8 +149,8 @@ class Batcher:
         if waiting and (waiting + texts > limits.queue or self._characters + characters > limits.queue_characters):
             raise ProblemError(
                 429,
-                f"The queue is full: {waiting} texts with {self._characters} characters wait, of at most {limits.queue} "
-                f"and {limits.queue_characters}; try again in a moment.",
+                f"The queue is full: {waiting} texts with {self._characters} characters are waiting, and the limits are "
+                f"{limits.queue} texts and {limits.queue_characters} characters; try again in a moment.",
                 {"Retry-After": "1"},
             )
 
@@ -148,11 +160,11 @@ class Batcher:
 
     def _work(self) -> None:
         while batch := self._next():
-            for part in alike(batch):
+            for part in split_by_length(batch):
                 self._run(part)
 
     def _next(self) -> list[Item]:
-        """The next batch, as soon as there is one; nothing when the service has stopped."""
+        """Wait for the next batch; return an empty list when the service stops."""
         with self._changed:
             while True:
                 while not self._queue:
@@ -166,7 +178,10 @@ class Batcher:
                     return batch
 
     def _take(self) -> list[Item]:
-        """Texts from the front of the queue, as many as fit; those that nobody waits for any more are dropped."""
+        """Take a batch of texts from the front of the queue.
+
+        Texts of cancelled requests are dropped.
+        """
         batch: list[Item] = []
         room = self._limits.batch_characters
         while self._queue and len(batch) < self._limits.batch:
@@ -181,12 +196,15 @@ class Batcher:
         return batch
 
     def _run(self, items: list[Item]) -> None:
-        """Tag texts together; if that fails, each by itself, so that a bad one fails alone."""
+        """Tag texts in one call.
+
+        If it fails, tag each text alone, so that only the bad one fails.
+        """
         self._observe(len(items))
         try:
             found = self._tag([item.text for item in items])
             if len(found) != len(items):
-                raise ValueError(f"the model gave {len(found)} answers to {len(items)} texts")
+                raise ValueError(f"the model returned {len(found)} results for {len(items)} texts")
         except Exception as error:
             if len(items) > 1:
                 for item in items:
@@ -203,13 +221,13 @@ class Batcher:
         _settle(list({id(item.job): item.job for item in items if not item.job.missing}.values()))
 
 
-def alike(items: Sequence[Item]) -> Iterator[list[Item]]:
-    """Parts of a batch that do not fill short texts up to the length of much longer ones; the shortest come first."""
+def split_by_length(items: Sequence[Item]) -> Iterator[list[Item]]:
+    """Split a batch into calls with little padding: texts of similar length, the shortest first."""
     part: list[Item] = []
     total = 0
     for item in sorted(items, key=lambda item: len(item.text)):
         length = min(len(item.text), WINDOW)
-        if length * len(part) - total > FILLING:
+        if length * len(part) - total > MOST_PADDING:
             yield part
             part, total = [], 0
         part.append(item)
@@ -219,7 +237,7 @@ def alike(items: Sequence[Item]) -> Iterator[list[Item]]:
 
 
 def _settle(jobs: list[Job]) -> None:
-    """Answer requests, in the thread of their loop; waking it once for all of them."""
+    """Settle jobs in the thread of their event loop, which is woken up once for all of its jobs."""
     loops = {id(job.loop): job.loop for job in jobs}
     for loop in loops.values():
         own = [job for job in jobs if job.loop is loop]

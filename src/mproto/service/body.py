@@ -1,4 +1,4 @@
-"""The body of a request, never more of it in memory than is allowed."""
+"""Read the body of a request, and keep no more of it in memory than the limit allows."""
 
 from __future__ import annotations
 
@@ -14,26 +14,30 @@ if TYPE_CHECKING:
     from mproto.service.limits import Limits
 
 DISCARDED = 8
-"""How many times the limit is read and thrown away, so that a caller who sends too much can still read the answer."""
+"""After a body that is too large, up to this many times the limit is read and discarded. Many
+clients read the response only when they have sent the whole body."""
 DISCARD_SECONDS = 2.0
+"""The most time to do so."""
 
 
-class GoneError(Exception):
-    """The caller hung up."""
+class DisconnectedError(Exception):
+    """The client disconnected."""
 
 
 async def read_body(receive: Receive, limits: Limits) -> bytes:
-    """All bytes of the body, whether or not their number was announced.
+    """Return the body.
+
+    Its bytes are counted as they arrive; the Content-Length header is not trusted.
 
     Raises:
-        ProblemError: there are too many, or they take too long.
-        GoneError: the caller hung up meanwhile.
+        ProblemError: the body is too large, or takes too long.
+        DisconnectedError: the client disconnected.
     """
     try:
         async with asyncio.timeout(limits.body_seconds):
             return await _read(receive, limits.body)
     except TimeoutError:
-        message = f"The body did not arrive within {limits.body_seconds:g} seconds; send it faster, or in parts."
+        message = f"The body did not arrive within {limits.body_seconds:g} seconds; send fewer texts in one request."
         raise ProblemError(408, message, {"Connection": "close"}) from None
 
 
@@ -44,14 +48,14 @@ async def _read(receive: Receive, most: int) -> bytes:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise GoneError
+            raise DisconnectedError
         part, more = message.get("body", b""), message.get("more_body", False)
         size += len(part)
         if size > most:
             parts.clear()
             if more:
                 await _discard(receive, most * DISCARDED)
-            problem = f"The body has more than {most} bytes, the limit; send fewer or shorter texts at once."
+            problem = f"The body has more than {most} bytes; send fewer or shorter texts in one request."
             raise ProblemError(413, problem)
         parts.append(part)
     return b"".join(parts)
@@ -63,7 +67,7 @@ async def _discard(receive: Receive, most: int) -> None:
             while most > 0:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    raise GoneError
+                    raise DisconnectedError
                 if not message.get("more_body", False):
                     return
                 most -= len(message.get("body", b""))

@@ -1,4 +1,7 @@
-"""The description as a page: FastAPI's own fetches scripts from a network that the reader may not have."""
+"""The page `/docs`.
+
+FastAPI's own page loads scripts from a CDN; this one works without internet access.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,21 @@ if TYPE_CHECKING:
 STYLE = "pre { background: var(--panel); border-radius: .5rem; padding: .6rem 1rem; overflow-x: auto }"
 
 
-def docs_page(description: Mapping[str, Any]) -> str:
-    """A self-contained page about every path: what it takes, what it answers, with every code."""
-    parts = [f"<p>Version {escape(description['info']['version'])}. For programs: <code>/openapi.json</code>.</p>"]
-    for path, methods in description["paths"].items():
+def docs_page(document: Mapping[str, Any]) -> str:
+    """Return an OpenAPI document as a self-contained HTML page."""
+    parts = [
+        f"<p>Version {escape(document['info']['version'])}. The OpenAPI document is at <code>/openapi.json</code>.</p>"
+    ]
+    for path, methods in document["paths"].items():
         for method, operation in methods.items():
             parts.append(_operation(path, method, operation))
     parts.append("<h2>Schemas</h2>")
-    parts += [_block(name, schema) for name, schema in description["components"]["schemas"].items()]
-    return page(description["info"]["title"], "".join(parts), STYLE)
+    parts += [_block(name, schema) for name, schema in document["components"]["schemas"].items()]
+    return page(document["info"]["title"], "".join(parts), STYLE)
 
 
 def _operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
-    rows = [[escape(code), escape(answer["description"])] for code, answer in operation["responses"].items()]
+    rows = [[escape(status), escape(response["description"])] for status, response in operation["responses"].items()]
     parts = [f"<h2>{method.upper()} {escape(path)}</h2><p>{escape(operation['summary'])}.</p>"]
     if "description" in operation:
         parts.append(f"<p>{escape(operation['description'])}</p>")
@@ -34,8 +39,8 @@ def _operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
         for form in content["schema"]["anyOf"]:
             body = json.dumps(form["examples"][0], ensure_ascii=False)
             parts.append(f"<pre>curl HOST:PORT{escape(path)} -d {escape(repr(body))}</pre>")
-        parts.append(_block("The body", content["schema"]))
-    return "".join(parts) + table(["code", "answer"], rows)
+        parts.append(_block("Request body", content["schema"]))
+    return "".join(parts) + table(["status", "response"], rows)
 
 
 def _block(name: str, schema: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What the service takes on, and how much of it at once. Every limit is here, with its default."""
+"""The limits of the service, with their defaults."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from mproto.errors import InputError
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a service; whoever goes beyond gets a 4xx that names the limit.
+    """The limits of a service. A request that exceeds one gets a 4xx response that names the limit.
 
     Attributes:
-        body: bytes of a request.
-        texts: texts of a request.
-        characters: characters of a text.
-        queue: texts that may wait for the model.
-        queue_characters: their characters; a request is always taken while nothing waits.
-        batch: texts that the model reads together.
-        batch_characters: their characters; a longer text goes alone.
-        wait: milliseconds that a text waits for company, while the model has nothing else to do.
-        body_seconds: how long the body of a request may take to arrive.
-        stop_seconds: how long requests may take to be answered once the service stops.
+        body: bytes in the body of a request.
+        texts: texts in a request.
+        characters: characters in a text.
+        queue: texts in the queue.
+        queue_characters: characters in the queue. An empty queue accepts any request.
+        batch: texts in a batch.
+        batch_characters: characters in a batch. A longer text is a batch of its own.
+        wait: milliseconds that a text waits for others while the model is idle.
+        body_seconds: seconds that the body of a request may take to arrive.
+        stop_seconds: seconds to answer the waiting requests when the service stops.
     """
 
     body: int = 1_048_576
@@ -43,7 +43,9 @@ class Limits:
                 hint = f"give {least} or more"
                 raise InputError(f"{option(field.name)} {value} is not a limit", hint=hint)
         if self.texts > self.queue:
-            problem = f"a request of {self.texts} texts ({option('texts')}) never fits a queue of {self.queue}"
+            problem = (
+                f"a request of {self.texts} texts ({option('texts')}) would never fit into a queue of {self.queue}"
+            )
             raise InputError(problem, hint=f"give {option('queue')} {self.texts} or more")
 
 
@@ -56,5 +58,5 @@ OPTIONS = {
 
 
 def option(name: str) -> str:
-    """The option of the command that sets a limit."""
+    """Return the command-line option that sets a limit."""
     return OPTIONS.get(name, f"--max-{name.replace('_', '-')}")

@@ -1,4 +1,7 @@
-"""One JSON object a line on standard error; never a text of a caller, nor a message that may quote one."""
+"""Logs as JSON lines on standard error.
+
+They contain neither texts of clients nor error messages, which may quote one.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ LOGGER = logging.getLogger("mproto.service")
 
 
 class JsonLines(logging.Formatter):
-    """A record as JSON: time, level, message, and what `extra={"fields": …}` holds."""
+    """Format a record as JSON: time, level, message, and the fields of `extra={"fields": …}`."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -28,25 +31,25 @@ class JsonLines(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[1]:
-            line |= where(record.exc_info[1])
+            line |= error_fields(record.exc_info[1])
         return orjson.dumps(line, default=str).decode()
 
 
-def where(error: BaseException) -> dict[str, str]:
-    """The kind of an error, and the place that raised it: enough to find it, without its message."""
+def error_fields(error: BaseException) -> dict[str, str]:
+    """Return the class of an error and the file and line that raised it, but not its message."""
     frames = traceback.extract_tb(error.__traceback__)
     place = {"at": f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"} if frames else {}
     return {"error": type(error).__name__, **place}
 
 
 def log(message: str, level: int = logging.INFO, **fields: Any) -> None:
-    """Write a line."""
+    """Log a message with fields."""
     if LOGGER.isEnabledFor(level):
         LOGGER.log(level, message, extra={"fields": fields})
 
 
-def write_logs(stream: TextIO | None = None) -> None:
-    """Send our lines, and warnings of the server below, to standard error."""
+def configure_logging(stream: TextIO | None = None) -> None:
+    """Write the service's logs and uvicorn's warnings to a stream, by default standard error."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
     for name, level in (("mproto.service", logging.INFO), ("uvicorn", logging.WARNING), ("asyncio", logging.ERROR)):

@@ -1,4 +1,7 @@
-"""Figures for Prometheus. A registry for each service, so that several can live in one process."""
+"""Prometheus metrics.
+
+Each service has its own registry, so that one process can run several services.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ TEXTS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """What is counted.
+    """The metrics of a service.
 
     Args:
-        waiting: the number of texts in the queue.
+        waiting: returns the number of texts in the queue.
     """
 
     def __init__(self, waiting: Callable[[], int]) -> None:
@@ -27,29 +30,32 @@ class Metrics:
         paths, codes = ("path",), ("path", "code")
         self._requests = Counter("mproto_requests", "Requests, by path and status code", codes, registry=own)
         self._seconds = Histogram(
-            "mproto_request_seconds", "Time until the answer was sent", paths, buckets=SECONDS, registry=own
+            "mproto_request_seconds", "Seconds until the response was sent", paths, buckets=SECONDS, registry=own
         )
         self._batches = Histogram("mproto_batch_texts", "Texts in a call of the model", buckets=TEXTS, registry=own)
-        self._texts = Counter("mproto_texts", "Texts that were tagged", registry=own)
-        self._characters = Counter("mproto_characters", "Their characters", registry=own)
-        self._entities = Counter("mproto_entities", "Entities that were returned", registry=own)
-        Gauge("mproto_queue_texts", "Texts that wait for the model", registry=own).set_function(waiting)
+        self._texts = Counter("mproto_texts", "Tagged texts", registry=own)
+        self._characters = Counter("mproto_characters", "Characters of the tagged texts", registry=own)
+        self._entities = Counter("mproto_entities", "Returned entities", registry=own)
+        Gauge("mproto_queue_texts", "Texts in the queue", registry=own).set_function(waiting)
 
     def batch(self, texts: int) -> None:
-        """The model is called."""
+        """Count a call of the model."""
         self._batches.observe(texts)
 
     def request(self, path: str, code: int, seconds: float) -> None:
-        """A request was answered. Only paths of the service may be named, or anybody could make new series."""
+        """Count a request.
+
+        `path` must be a path of the service, or `other`: each new path would be a new time series.
+        """
         self._requests.labels(path, str(code)).inc()
         self._seconds.labels(path).observe(seconds)
 
     def tagged(self, texts: int, characters: int, entities: int) -> None:
-        """Texts were tagged for a request."""
+        """Count the texts of a request."""
         self._texts.inc(texts)
         self._characters.inc(characters)
         self._entities.inc(entities)
 
     def page(self) -> bytes:
-        """All figures in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a request: one shape for all, with a sentence that helps."""
+"""Error responses. All have the same form, and a message that says what to do."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ CODES = {
     500: "failed",
     503: "not_ready",
 }
-GONE = 499  # never sent: the caller hung up; it is in logs and metrics, as other servers write it
+CLIENT_CLOSED_REQUEST = 499
+"""The client disconnected. Only used in logs and metrics; nginx uses the same status."""
 
 
 class ProblemError(Exception):
-    """A request that gets no entities: `{"error": {"code", "message"}}`.
+    """An error response, `{"error": {"code", "message"}}`.
 
     Args:
-        status: of the answer.
-        message: what is wrong, with the value, and what to do; never a text of the caller.
-        headers: of the answer.
+        status: its HTTP status.
+        message: what is wrong, with the value, and what to do. It never quotes a text of the
+            client.
+        headers: its headers.
     """
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
@@ -43,10 +45,13 @@ class ProblemError(Exception):
 
 
 def not_ready(state: str) -> ProblemError:
-    """The model is still being loaded, or the service stops."""
+    """Return the problem of a service that is still loading its model, or is stopping."""
     return ProblemError(503, f"The service is {state}; try again in a few seconds.", {"Retry-After": "5"})
 
 
-def failed(id: str, who: str = "service") -> ProblemError:
-    """Something went wrong on our side; what exactly is in the log, since it may quote a text."""
-    return ProblemError(500, f"The {who} failed on this request; the log has more, under the id {id}.")
+def internal_error(id: str, part: str = "service") -> ProblemError:
+    """Return the problem of an unexpected error.
+
+    Its details are only in the log, because they may quote a text.
+    """
+    return ProblemError(500, f"The {part} failed on this request; see the log, request id {id}.")

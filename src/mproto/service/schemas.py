@@ -1,4 +1,4 @@
-"""What callers send and get; the description of the API is made from these."""
+"""The schemas of requests and responses. The OpenAPI document is made from them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ if TYPE_CHECKING:
 
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Threshold = Annotated[
-    Annotated[Score, Tag("one")] | Annotated[dict[str, Score], Tag("each")],
-    Discriminator(lambda given: "each" if isinstance(given, dict) else "one"),
+    Annotated[Score, Tag("all")] | Annotated[dict[str, Score], Tag("by type")],
+    Discriminator(lambda given: "by type" if isinstance(given, dict) else "all"),
 ]
-"""One for all types, or one each for some. Told apart first, so that an error is about the one that was meant."""
+"""A threshold for all types, or a mapping from types to thresholds. The discriminator picks one of
+the two before validation, so that an error message is about the form that was sent."""
 
 
-class Asked(BaseModel):
-    """The body of a request for entities. Exactly one of `text` and `texts` is given; `null` is neither."""
+class EntitiesRequest(BaseModel):
+    """The body of a request for entities.
+
+    Exactly one of `text` and `texts` must be given; `null` is not accepted.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -33,7 +37,7 @@ class Asked(BaseModel):
 
     @property
     def is_one(self) -> bool:
-        """Whether one text was asked about, and one list is the answer."""
+        """Whether the request has `text`, so that the response has one list of entities."""
         return "text" in self.model_fields_set
 
     @property
@@ -42,101 +46,106 @@ class Asked(BaseModel):
 
 
 class Entity(BaseModel):
-    """An entity: `text[start:end] == word`, in Unicode characters, end exclusive."""
+    """An entity: `text[start:end] == word`.
 
-    entity_group: Annotated[str, Field(description="its type")]
+    Offsets count Unicode code points; the end is exclusive.
+    """
+
+    entity_group: Annotated[str, Field(description="the type")]
     score: Annotated[float, Field(description="from 0 to 1")]
-    word: Annotated[str, Field(description="the stretch of text")]
+    word: Annotated[str, Field(description="the text of the entity")]
     start: Annotated[int, Field(ge=0)]
     end: Annotated[int, Field(ge=0)]
 
 
-class OneAnswer(BaseModel):
-    """The entities of one text, in order."""
+class SingleResponse(BaseModel):
+    """The response to `text`: its entities, in order of position."""
 
     model: str
     entities: list[Entity]
 
 
-class SeveralAnswers(BaseModel):
-    """The entities of each text, in the order of the texts."""
+class BatchResponse(BaseModel):
+    """The response to `texts`: the entities of each text."""
 
     model: str
     entities: list[list[Entity]]
 
 
 class ModelInfo(BaseModel):
-    """The model that is served, and the limits of the service."""
+    """The model and the limits of the service."""
 
     name: str
     labels: list[str]
     method: str
     encoder: str
     card: dict[str, Any]
-    version: Annotated[str, Field(description="of mproto")]
+    version: Annotated[str, Field(description="the version of mproto")]
     limits: dict[str, float]
 
 
 class Health(BaseModel):
     """The state of the service."""
 
-    status: Annotated[str, Field(description="`live`, or `ready`")]
+    status: Annotated[str, Field(description="`live` or `ready`")]
 
 
-class ErrorContent(BaseModel):
-    """What is wrong."""
+class ErrorDetails(BaseModel):
+    """What is wrong with a request, or with the service."""
 
-    code: Annotated[str, Field(description="a name for programs")]
-    message: Annotated[str, Field(description="a sentence for people: what is wrong, and what to do")]
-
-
-class ErrorAnswer(BaseModel):
-    """The body of every answer that is an error."""
-
-    error: ErrorContent
+    code: Annotated[str, Field(description="a fixed name of the error")]
+    message: Annotated[str, Field(description="what is wrong, and what to do")]
 
 
-def read_request(body: bytes, limits: Limits, labels: Sequence[str]) -> Asked:
-    """A request that can be answered.
+class ErrorResponse(BaseModel):
+    """The body of every error response."""
+
+    error: ErrorDetails
+
+
+def read_request(body: bytes, limits: Limits, labels: Sequence[str]) -> EntitiesRequest:
+    """Parse and check the body of a request.
 
     Raises:
-        ProblemError: it cannot, because it is not JSON, not of the right form, or beyond a limit.
+        ProblemError: it is not JSON, does not follow the schema, or exceeds a limit.
     """
     try:
-        asked = Asked.model_validate_json(body)
+        asked = EntitiesRequest.model_validate_json(body)
     except ValidationError as error:
         raise ProblemError(422, _sentence(error)) from None
     if asked.is_one == ("texts" in asked.model_fields_set):
-        given = "Both are" if asked.is_one else "Neither is"
-        problem = f'{given} given: send either "text" (one text) or "texts" (a list of them).'
+        given = 'Both "text" and "texts" are' if asked.is_one else 'Neither "text" nor "texts" is'
+        problem = f'{given} given; send either "text" (a string) or "texts" (a list of strings).'
         raise ProblemError(422, problem)
     if len(asked.texts) > limits.texts:
-        problem = f"{len(asked.texts)} texts are more than the {limits.texts} that a request may have; send several."
+        problem = f"The request has {len(asked.texts)} texts, and the limit is {limits.texts}; send several requests."
         raise ProblemError(422, problem)
     for number, text in enumerate(asked.all_texts):
         if len(text) > limits.characters:
             where = "text" if asked.is_one else f"texts[{number}]"
-            problem = f"{where} has {len(text)} characters, more than the {limits.characters} that a text may have"
-            raise ProblemError(422, f"{problem}; split it between paragraphs.")
-    of_types = {"threshold": asked.threshold if isinstance(asked.threshold, dict) else (), "types": asked.types}
-    for field, types in of_types.items():
+            problem = f"{where} has {len(text)} characters, and the limit is {limits.characters}"
+            raise ProblemError(422, f"{problem}; split it, for example into paragraphs.")
+    given_types = {"threshold": asked.threshold if isinstance(asked.threshold, dict) else (), "types": asked.types}
+    for field, types in given_types.items():
         for wanted in types:
             if wanted not in labels:
-                problem = f"{field}: {wanted[:40]!r} is no type of this model; it has {', '.join(labels)}."
+                problem = f"{field}: the model has no type {wanted[:40]!r}; its types are {', '.join(labels)}."
                 raise ProblemError(422, problem)
     return asked
 
 
 def _sentence(error: ValidationError) -> str:
-    """The first thing that is wrong, without the value, which may be a text."""
+    """Describe the first problem, without the value, which may be a text of the client."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     first = problems[0]
     if first["type"] == "json_invalid":
         return f"The body is not JSON: {first['msg'].removeprefix('Invalid JSON: ')}."
-    parts = [part for number, part in enumerate(first["loc"]) if number != 1 or first["loc"][0] != "threshold"]  # a tag
+    parts = list(first["loc"])
+    if parts[:1] == ["threshold"]:
+        del parts[1:2]  # the tag of the discriminator
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}"[:41] for part in parts).lstrip(".")
-    known = ", ".join(Asked.model_fields)
+    known = ", ".join(EntitiesRequest.model_fields)
     if first["type"] == "extra_forbidden":
-        return f"{place} is no field of a request; it has {known}."
+        return f"{place} is not a field of a request; its fields are {known}."
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     return f"{place or 'The body'}: {first['msg'][0].lower()}{first['msg'][1:]}{more}."

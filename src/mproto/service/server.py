@@ -1,4 +1,4 @@
-"""The process: a socket, signals, and an orderly end."""
+"""The server process: its socket, its signals, and its shutdown."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import uvicorn
 
 from mproto.errors import InputError, MprotoError
 from mproto.service.app import create_app
-from mproto.service.logs import log, write_logs
-from mproto.service.served import Served
+from mproto.service.logs import configure_logging, log
+from mproto.service.served_model import ServedModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,34 +20,37 @@ if TYPE_CHECKING:
     from mproto.service.limits import Limits
 
 KEEP_ALIVE = 75
-"""Seconds that an idle connection stays open: longer than in usual proxies, which else send into one that just closed."""
+"""Seconds that an idle connection stays open. The usual proxies close theirs earlier (60 seconds),
+so that they never send a request on a connection that the service has just closed."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket at an address; port 0 is any free one.
+    """Return a socket that is bound to an address; port 0 is any free port.
 
     Raises:
-        InputError: there is no such address, or it is taken.
+        InputError: there is no such address, or it is in use.
     """
     if not 0 <= port <= 65535:
-        raise InputError(f"--port {port} is no port", hint="give 1 to 65535, or 0 for any free one")
+        raise InputError(f"--port {port} is not a port", hint="give 1 to 65535, or 0 for any free port")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         found = socket.socket(family, socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise InputError(f"--host {host!r} is no address of this machine", hint="give 127.0.0.1, say") from None
+        raise InputError(
+            f"--host {host!r} is not an address of this machine", hint="give for example 127.0.0.1"
+        ) from None
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind(address)
     except OSError as error:
         found.close()
-        hint = "give another --port, 0 for any free one" if port else "give another --host"
-        raise InputError(f"cannot listen at {host}, port {port} ({error.strerror})", hint=hint) from None
+        hint = "give another --port, or 0 for any free port" if port else "give another --host"
+        raise InputError(f"cannot listen on {host}, port {port} ({error.strerror})", hint=hint) from None
     return found
 
 
 def address_of(listening: socket.socket) -> str:
-    """Where it can be reached, for people."""
+    """Return the URL of a socket."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -55,21 +58,21 @@ def address_of(listening: socket.socket) -> str:
 def serve(
     load: Callable[[], Recognizer], name: str, listening: socket.socket, limits: Limits, token: str | None = None
 ) -> None:
-    """Answer requests until a signal comes; then answer what waits, and return.
+    """Answer requests until SIGTERM, SIGINT or SIGHUP; then answer the waiting ones, and return.
 
     Args:
-        load: gives the model.
-        name: of the model, for callers.
-        listening: where to listen.
-        limits: of the service.
-        token: what callers must send, if anything.
+        load: loads the model.
+        name: the name of the model in responses.
+        listening: the socket of `listen`.
+        limits: the limits of the service.
+        token: the bearer token that clients must send, if any.
 
     Raises:
         MprotoError: the model cannot be loaded.
-        KeyboardInterrupt: a second Ctrl-C did not let requests finish.
+        KeyboardInterrupt: a second Ctrl-C stopped the service before all requests were answered.
     """
-    write_logs()
-    served = Served(load, name, limits, on_failure=lambda: setattr(server, "should_exit", True))
+    configure_logging()
+    served = ServedModel(load, name, limits, on_failure=lambda: setattr(server, "should_exit", True))
     config = uvicorn.Config(
         create_app(served, token),
         access_log=False,
@@ -86,7 +89,7 @@ def serve(
     log("listening", address=address_of(listening), model=name)
     try:
         server.run([listening])
-    except KeyboardInterrupt:  # uvicorn raises the signal again when all is done
+    except KeyboardInterrupt:  # uvicorn raises the signal again after the shutdown
         if server.force_exit:
             raise
     if isinstance(served.failure, MprotoError | OSError):
@@ -97,7 +100,7 @@ def serve(
 
 
 def _stop_at_hangup(server: uvicorn.Server) -> None:
-    """A terminal that closes ends the service like any other signal, unless it runs under nohup."""
+    """Stop on SIGHUP too, which a closing terminal sends, unless the process ignores it (nohup)."""
     number = getattr(signal, "SIGHUP", None)
     if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
 

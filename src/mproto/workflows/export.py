@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mproto import demo
 from mproto.errors import InputError
-from mproto.integrations.parity import Parity, compare
+from mproto.integrations.comparison import Comparison, compare
 from mproto.io.outputs import Outputs
 from mproto.persistence.files import model_folder
 from mproto.recognizer import Recognizer
@@ -32,7 +32,7 @@ def export_model(
     int8: bool = False,
     documents: Sequence[Document] = (),
     force: bool = False,
-) -> Parity:
+) -> Comparison:
     """Write a model in another form; whole, and saying what the original says, or not at all.
 
     Args:
@@ -63,12 +63,12 @@ def export_model(
             export_onnx(recognizer, folder, int8=int8)
             exported = Recognizer.from_pretrained(folder)
         else:
-            from mproto.integrations.transformers import PlainTagger, export_transformers
+            from mproto.integrations.transformers import TransformersTagger, export_transformers
 
             export_transformers(recognizer, folder)
-            exported = Recognizer(PlainTagger(folder, recognizer), recognizer.config)
+            exported = Recognizer(TransformersTagger(folder, recognizer), recognizer.config)
         chosen = [document for document in documents or demo.documents("test") if document.word_count][:MOST_DOCUMENTS]
         gold = bool(documents) and any(document.by_people().spans for document in chosen)
-        parity = compare(recognizer, exported, chosen, gold=gold)
-        parity.check(exact=not int8)
-    return parity
+        comparison = compare(recognizer, exported, chosen, gold=gold)
+        comparison.check(exact=not int8)
+    return comparison

@@ -1,4 +1,4 @@
-"""The OpenAPI description is true: requests made from it, right and wrong ones, are answered as it says."""
+"""The OpenAPI document is true: valid and invalid requests generated from it get the documented responses."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def service() -> Iterator[Running]:
         yield service
 
 
-def test_requests_made_from_the_description(service: Running) -> None:
-    async def only_requests(scope, receive, send):  # the service is started, and stopped, by the fixture
+def test_requests_generated_from_the_document(service: Running) -> None:
+    async def only_requests(scope, receive, send):  # the fixture starts and stops the service
         if scope["type"] == "http":
             await service.app(scope, receive, send)
 
@@ -48,11 +48,11 @@ def test_requests_made_from_the_description(service: Running) -> None:
 
             check()
     assert codes.pop("/v1/entities") == {200, 422}
-    assert len(codes) == 5  # it does not ask for the description again
+    assert len(codes) == 5  # schemathesis does not request the document itself again
     assert all(200 in found for found in codes.values())
 
 
-def test_limits_are_part_of_it(service: Running) -> None:
+def test_limits_are_part_of_the_document(service: Running) -> None:
     shown = service.get("/openapi.json").json()
     one, several = shown["paths"]["/v1/entities"]["post"]["requestBody"]["content"]["application/json"]["schema"][
         "anyOf"

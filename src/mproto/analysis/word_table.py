@@ -1,4 +1,4 @@
-"""What a model makes of single words: the table that maps, cards and plans are drawn from."""
+"""A table of words with labels, predictions and features, the data behind a report."""
 
 from __future__ import annotations
 
@@ -19,23 +19,26 @@ if TYPE_CHECKING:
     from mproto.text.document import Document, WordSpan
 
 WIDTH, LONGEST = 6, 60
-"""Words of context on each side, and characters; of a word, twice as many."""
+"""Words and characters of context on each side. A word itself is cut after twice as many
+characters."""
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
-    """N words of some documents; classes are numbers, 0 for O and then the model's types.
+class WordTable:
+    """The N words of some documents. Classes are numbers: 0 for O, then the model's types in order.
 
     Attributes:
-        documents: that they are from.
-        entities: what the model finds in each of them.
-        document: (N,) long, which of them.
-        index: (N,) long, and which of its words.
-        labels: (N,) long, the class that the documents' spans give; −1 for a type that the model does not know.
-        gold: (N,) long, the class that people gave; −1 for such a type, and where people did not label.
-        predicted: (N,) long, the class that the model gives.
-        scores: (N,) how sure it is.
-        features: (N, d).
+        documents: the documents.
+        entities: the model's entities in each document.
+        document: (N,) long, the index of each word's document.
+        index: (N,) long, the index of the word in its document.
+        labels: (N,) long, the class by the documents' spans; −1 for types that the model does not
+            have.
+        gold: (N,) long, the class by human labels; −1 for types that the model does not have, and
+            in documents without human labels.
+        predicted: (N,) long, the predicted class.
+        scores: (N,) the score of the prediction, from 0 to 1.
+        features: (N, d) the features.
     """
 
     documents: Sequence[Document]
@@ -52,7 +55,12 @@ class Words:
         return len(self.document)
 
     def context(self, place: int, width: int = WIDTH) -> tuple[str, str, str]:
-        """The text before a word, the word, and the text behind it."""
+        """Return the text before a word, the word, and the text after it.
+
+        Args:
+            place: the index of the word in the table.
+            width: words of context on each side.
+        """
         document, index = self.documents[int(self.document[place])], int(self.index[place])
         starts, ends = document.edges
         first, last = max(0, index - width), min(document.word_count, index + width + 1) - 1
@@ -61,46 +69,47 @@ class Words:
         return before[-LONGEST:], text[starts[index] : ends[index]][: 2 * LONGEST], after[:LONGEST]
 
 
-def sample(documents: Sequence[Document], most_words: int, seed: int = 0) -> list[Document]:
-    """Documents drawn at random that have no more words together; all of them, in their order, where they have no more.
+def sample_documents(documents: Sequence[Document], most_words: int, seed: int = 0) -> list[Document]:
+    """Return a random sample of documents with at most `most_words` words, in their order.
 
-    A document that does not fit any more is passed over, so that one long one does not keep all the others out.
+    A document that would exceed the limit is skipped, so that one long document does not exclude
+    all others. Documents without words are left out.
     """
-    worded = [document for document in documents if document.word_count]
-    order = random.Random(seed).sample(range(len(worded)), len(worded))
+    candidates = [document for document in documents if document.word_count]
+    order = random.Random(seed).sample(range(len(candidates)), len(candidates))
     chosen, left = [], most_words
     for place in order:
-        if worded[place].word_count <= left:
+        if candidates[place].word_count <= left:
             chosen.append(place)
-            left -= worded[place].word_count
-    return [worded[place] for place in sorted(chosen)]
+            left -= candidates[place].word_count
+    return [candidates[place] for place in sorted(chosen)]
 
 
-def look(recognizer: Recognizer, documents: Sequence[Document], *, batch_size: int = 32) -> Words:
-    """Read documents with a model, once. There must be a word in them."""
+def read_words(recognizer: Recognizer, documents: Sequence[Document], *, batch_size: int = 32) -> WordTable:
+    """Tag documents once, and return the table of their words. There must be at least one word."""
     model = recognizer.model
     tagged = list(recognizer.tagged(documents, batch_size=batch_size, features=True))
-    windows = [window for own, _ in tagged for window in own]
+    windows = [window for batch, _ in tagged for window in batch]
     places = torch.tensor([(w.document, w.start + i) for w in windows for i in range(len(w.firsts))])
     order = torch.argsort(places[:, 0] * (int(places[:, 1].max()) + 1) + places[:, 1])
     document, index = places[order].unbind(-1)
     class_of_tag = torch.tensor(model.class_of_tag)
     numbers = {label: number for number, label in enumerate(model.labels, 1)}
-    return Words(
+    return WordTable(
         documents=documents,
         entities=read_entities(documents, tagged, model.tags, model.prototype_names),
         document=document,
         index=index,
         labels=torch.tensor([n for d in documents for n in _classes(d.word_spans, d.word_count, numbers)]),
         gold=torch.tensor([n for d in documents for n in _classes(d.gold_word_spans, d.word_count, numbers)]),
-        predicted=class_of_tag[torch.tensor([tag for _, said in tagged for tag in said.tags])[order]],
-        scores=torch.tensor([score for _, said in tagged for score in said.scores])[order],
-        features=torch.cat([torch.from_numpy(said.features) for _, said in tagged])[order],
+        predicted=class_of_tag[torch.tensor([tag for _, columns in tagged for tag in columns.tags])[order]],
+        scores=torch.tensor([score for _, columns in tagged for score in columns.scores])[order],
+        features=torch.cat([torch.from_numpy(columns.features) for _, columns in tagged])[order],
     )
 
 
 def _classes(spans: Iterable[WordSpan] | None, count: int, numbers: dict[str, int]) -> list[int]:
-    """The class of each word; −1 where there are no spans to tell, and for types that the model does not know."""
+    """Return the class of each word; −1 without spans, and for types the model does not have."""
     if spans is None:
         return [-1] * count
     classes = [0] * count

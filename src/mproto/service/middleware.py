@@ -1,4 +1,4 @@
-"""What every request passes: its id, the token, one line in the log, the figures, and the last net under all errors."""
+"""The middleware of the application: request ids, the token, logs, metrics, unexpected errors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import secrets
 import time
 from typing import TYPE_CHECKING, Any
 
-from mproto.service.body import GoneError
-from mproto.service.logs import log, where
-from mproto.service.problems import GONE, ProblemError, failed
+from mproto.service.body import DisconnectedError
+from mproto.service.logs import error_fields, log
+from mproto.service.problems import CLIENT_CLOSED_REQUEST, ProblemError, internal_error
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,18 +19,20 @@ if TYPE_CHECKING:
     from mproto.service.metrics import Metrics
 
 OPEN = ("/health/live", "/health/ready")
-"""Paths that need no token: whoever restarts services has none."""
+"""Paths that need no token, because health checks of container platforms have none."""
 _SANE_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 
 
-class Gate:
-    """The outermost layer, in plain ASGI: it costs microseconds where a framework's middleware costs tasks.
+class RequestMiddleware:
+    """Handle what all requests have in common, as plain ASGI.
+
+    Starlette's middleware would add a task to each request.
 
     Args:
-        app: what is behind it.
-        metrics: where requests are counted.
-        token: what callers must show, if anything.
-        paths: those of the service; others are counted together.
+        app: the application.
+        metrics: the metrics that count requests.
+        token: the bearer token that clients must send, if any.
+        paths: the paths of the service. All others are counted as `other`.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, token: str | None, paths: frozenset[str]) -> None:
@@ -49,7 +51,7 @@ class Gate:
         scope.setdefault("state", {})["log"] = fields
         code = 0
 
-        async def answer(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             nonlocal code
             if message["type"] == "http.response.start":
                 code = message["status"]
@@ -58,17 +60,17 @@ class Gate:
 
         try:
             if (problem := self._refusal(scope["path"], headers)) is not None:
-                await problem.response()(scope, receive, answer)
+                await problem.response()(scope, receive, send_with_id)
             else:
-                await self._app(scope, receive, answer)
-        except GoneError:
-            code = GONE
-        except Exception as error:  # nothing a caller sends may end in a traceback
-            fields |= where(error)
+                await self._app(scope, receive, send_with_id)
+        except DisconnectedError:
+            code = CLIENT_CLOSED_REQUEST
+        except Exception as error:  # no request may end without a response
+            fields |= error_fields(error)
             if not code:
-                await failed(id.decode()).response()(scope, receive, answer)
-        except BaseException:  # the task was cancelled: the caller hung up, or the time to stop is over
-            code = GONE
+                await internal_error(id.decode()).response()(scope, receive, send_with_id)
+        except BaseException:  # cancelled: the client disconnected, or stopping took too long
+            code = CLIENT_CLOSED_REQUEST
             raise
         finally:
             seconds = time.perf_counter() - began
@@ -84,11 +86,16 @@ class Gate:
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), self._token):
             return None
-        wrong = "is not the right one" if b"authorization" in headers else "is missing"
-        message = f'The token {wrong}: send the header "Authorization: Bearer TOKEN" with that of this service.'
+        problem = "wrong" if b"authorization" in headers else "missing"
+        message = (
+            f'The token is {problem}; send the header "Authorization: Bearer TOKEN" with the token of this service.'
+        )
         return ProblemError(401, message, {"WWW-Authenticate": "Bearer"})
 
 
 def _level(path: str, code: int) -> int:
-    """Failures stand out; that somebody asked every second whether we are ready does not."""
+    """Return the log level of a request.
+
+    Health checks, which come every few seconds, are not logged by default.
+    """
     return logging.ERROR if code == 500 else logging.DEBUG if path in OPEN else logging.INFO

@@ -1,4 +1,4 @@
-"""What stands before the application: sizes, the token, ids, logs, and errors of every kind in one shape."""
+"""Around the application: size limits, the token, request ids, logs, and error responses."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import pytest
 from mproto.errors import InputError
 from mproto.service import body
 from mproto.service.limits import Limits
-from mproto.service.logs import write_logs
+from mproto.service.logs import configure_logging
 from mproto.service.problems import ProblemError
-from mproto.service.served import Served
+from mproto.service.served_model import ServedModel
 from services import Fake, Running, plain_logs, problem, running
 
 
 @pytest.fixture
 def lines() -> Iterator[io.StringIO]:
-    """What is logged."""
+    """The logs."""
     stream = io.StringIO()
     with plain_logs():
-        write_logs(stream)
+        configure_logging(stream)
         yield stream
 
 
@@ -44,7 +44,7 @@ def test_bodies_that_are_too_large(size: int) -> None:
         assert service.post(content=chunks(1000)).status_code == 200
 
 
-def test_no_more_of_a_large_body_is_read_than_is_polite() -> None:
+def test_only_a_part_of_a_large_body_is_read() -> None:
     read = 0
 
     async def receive() -> dict[str, object]:
@@ -78,7 +78,7 @@ def test_the_token() -> None:
         assert get("Bearer s3cret").status_code == get("bearer s3cret").status_code == 200
         for wrong in ("Bearer s3cre", "Bearer s3cret2", "s3cret", "Basic s3cret", "Bearer", ""):
             response = get(wrong)
-            assert "is not the right one" in problem(response, 401)
+            assert "is wrong" in problem(response, 401)
             assert response.headers["www-authenticate"] == "Bearer"
         assert "is missing" in problem(get(None), 401)
         for path in ("/metrics", "/docs", "/openapi.json", "/nowhere"):
@@ -92,12 +92,12 @@ def test_other_paths_and_methods() -> None:
     with running() as service:
         problem(service.get("/nowhere"), 404)
         response = service.get("/v1/entities")
-        assert "takes POST only" in problem(response, 405)
+        assert "only accepts POST" in problem(response, 405)
         assert response.headers["allow"] == "POST"
         assert 'mproto_requests_total{code="404",path="other"} 1.0' in service.get("/metrics").text
 
 
-def test_logs_tell_all_but_the_texts(lines: io.StringIO) -> None:
+def test_logs_contain_no_texts(lines: io.StringIO) -> None:
     secret = "Xylophone"
     with running(characters=100) as service:
         service.post({"texts": [secret, f"{secret} Two"]})
@@ -122,14 +122,14 @@ def test_logs_tell_all_but_the_texts(lines: io.StringIO) -> None:
     assert failure["at"].startswith("services.py:")
 
 
-def test_ids_of_requests() -> None:
+def test_request_ids() -> None:
     with running() as service:
         assert service.get("/health/live", headers={"X-Request-ID": "abc-1"}).headers["x-request-id"] == "abc-1"
         for odd in ("a b", "x" * 200, '"', ""):
             assert len(service.get("/health/live", headers={"X-Request-ID": odd}).headers["x-request-id"]) == 16
 
 
-def test_what_nobody_thought_of_is_500_and_the_service_goes_on(
+def test_an_unexpected_error_is_500_and_the_service_goes_on(
     lines: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running() as service:
@@ -163,12 +163,12 @@ def test_a_model_that_cannot_be_loaded() -> None:
     def load() -> Fake:
         raise InputError("is not a model")
 
-    told: list[bool] = []
-    served = Served(load, "x", Limits(), on_failure=lambda: told.append(True))  # type: ignore[arg-type]
+    failures: list[bool] = []
+    served = ServedModel(load, "x", Limits(), on_failure=lambda: failures.append(True))  # type: ignore[arg-type]
     served.start()
     served.wait()
     served.stop()
-    assert told == [True]
+    assert failures == [True]
     assert isinstance(served.failure, InputError)
 
 
@@ -192,9 +192,9 @@ def test_the_model_is_described() -> None:
         ({"batch": 0}, "--batch-size 0 is not a limit"),
         ({"wait": -1}, "--batch-wait -1 is not a limit; give 0 or more"),
         ({"wait": float("nan")}, "--batch-wait nan is not a limit"),
-        ({"texts": 9, "queue": 8}, "never fits a queue of 8; give --max-queue 9 or more"),
+        ({"texts": 9, "queue": 8}, "never fit into a queue of 8; give --max-queue 9 or more"),
     ],
 )
-def test_limits_that_make_no_sense(limits: dict[str, float], message: str) -> None:
+def test_wrong_limits(limits: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Limits(**limits)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The OpenAPI description: what is asked, what is answered, and every code that can come, with this service's limits."""
+"""The OpenAPI document of the service, with its limits and the types of its model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.json_schema import models_json_schema
 
-from mproto.service.schemas import ErrorAnswer, Health, ModelInfo, OneAnswer, SeveralAnswers
+from mproto.service.schemas import BatchResponse, ErrorResponse, Health, ModelInfo, SingleResponse
 from mproto.version import __version__
 
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 ERRORS = {
     401: "The token is missing or wrong.",
     408: "The body did not arrive in time.",
-    413: "The body has too many bytes.",
-    422: "The body is not JSON, not of the right form, or beyond a limit.",
-    429: "Too many texts wait for the model; `Retry-After` says when to try again.",
-    500: "The model, or the service, failed on this request; others go on.",
-    503: "The model is being loaded, or the service stops; `Retry-After` says when to try again.",
+    413: "The body is too large.",
+    422: "The body is not JSON, does not follow the schema, or exceeds a limit.",
+    429: "The queue is full; `Retry-After` says when to try again.",
+    500: "The model or the service failed on this request.",
+    503: "The model is loading, or the service is stopping; `Retry-After` says when to try again.",
 }
 HEADERS = {
     401: "WWW-Authenticate",
@@ -32,60 +32,60 @@ EXAMPLE = "Selegiline-induced postural hypotension"
 Json = dict[str, Any]
 
 
-def describe(limits: Limits, labels: Sequence[str], *, with_token: bool) -> Json:
-    """The whole description.
+def openapi_document(limits: Limits, labels: Sequence[str], *, with_token: bool) -> Json:
+    """Return the OpenAPI document.
 
     Args:
-        limits: of the service; they are part of the schema.
-        labels: the types of the model, if it is loaded.
-        with_token: whether callers need one.
+        limits: the limits of the service, which become part of the schema.
+        labels: the types of the model; empty while it is loading.
+        with_token: whether clients must send a token.
     """
     always = (401, 500) if with_token else (500,)
-    answers = {"anyOf": [_ref(OneAnswer), _ref(SeveralAnswers)]}
+    entities = {"anyOf": [_ref(SingleResponse), _ref(BatchResponse)]}
     paths = {
         "/v1/entities": {
             "post": {
                 "operationId": "entities",
-                "summary": "The entities of a text, or of each of several",
-                "description": "Offsets count Unicode characters (code points), the end is exclusive.",
+                "summary": "Find the entities of one text, or of each of several texts",
+                "description": "Send either `text` or `texts`. Offsets count Unicode code points; the end is exclusive.",
                 "requestBody": {"required": True, "content": _content(_request(limits, labels))},
-                "responses": _responses("What was found", answers, (408, 413, 422, 429, 503, *always)),
+                "responses": _responses("The entities", entities, (408, 413, 422, 429, 503, *always)),
             }
         },
-        "/v1/model": _get("model", "The model, and the limits of the service", ModelInfo, (503, *always)),
-        "/health/live": _get("live", "Whether the process answers", Health, (500,)),
-        "/health/ready": _get("ready", "Whether the model is loaded and requests are taken", Health, (500, 503)),
-        "/metrics": _page("metrics", "Figures for Prometheus", "text/plain", always),
-        "/docs": _page("docs", "This description as a page that needs no network", "text/html", always),
-        "/openapi.json": _get("openapi", "This description", None, always),
+        "/v1/model": _get("model", "The model and the limits of the service", ModelInfo, (503, *always)),
+        "/health/live": _get("live", "Liveness: the process responds", Health, (500,)),
+        "/health/ready": _get("ready", "Readiness: the model is loaded, and requests are accepted", Health, (500, 503)),
+        "/metrics": _page("metrics", "Metrics for Prometheus", "text/plain", always),
+        "/docs": _page("docs", "This document as an HTML page", "text/html", always),
+        "/openapi.json": _get("openapi", "This OpenAPI document", None, always),
     }
-    models = (OneAnswer, SeveralAnswers, ModelInfo, Health, ErrorAnswer)
+    models = (SingleResponse, BatchResponse, ModelInfo, Health, ErrorResponse)
     _, schemas = models_json_schema(
         [(model, "serialization") for model in models], ref_template="#/components/schemas/{model}"
     )
-    description: Json = {
+    document: Json = {
         "openapi": "3.1.0",
-        "info": {"title": "mproto", "version": __version__, "description": "Named entities in texts."},
+        "info": {"title": "mproto", "version": __version__, "description": "Named-entity recognition."},
         "paths": paths,
         "components": {"schemas": schemas["$defs"]},
     }
     if with_token:
-        description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         for path, methods in paths.items():
             for operation in methods.values():
                 operation["security"] = [] if path.startswith("/health/") else [{"token": []}]
-    return description
+    return document
 
 
 def _request(limits: Limits, labels: Sequence[str]) -> Json:
     text = {"type": "string", "maxLength": limits.characters}
     type_ = {"type": "string", "enum": list(labels)} if labels else {"type": "string"}
     score = {"type": "number", "minimum": 0, "maximum": 1}
-    each: Json = {"type": "object", "description": "for some types; the others have none"}
+    each: Json = {"type": "object", "description": "a threshold for some types; the others have none"}
     each |= {"properties": dict.fromkeys(labels, score), "additionalProperties": False if labels else score}
     shared = {
-        "threshold": {"anyOf": [score, each], "description": "leave out lower scores: of all types, or of each"},
-        "types": {"type": "array", "items": type_, "minItems": 1, "description": "only these types"},
+        "threshold": {"anyOf": [score, each], "description": "leave out entities with a lower score"},
+        "types": {"type": "array", "items": type_, "minItems": 1, "description": "return only entities of these types"},
     }
 
     def form(name: str, schema: Json, example: object) -> Json:
@@ -116,7 +116,7 @@ def _page(id: str, summary: str, media_type: str, errors: Sequence[int]) -> Json
 def _responses(summary: str, schema: Json, errors: Sequence[int]) -> Json:
     responses: Json = {"200": {"description": summary, "content": _content(schema)}}
     for code in sorted(errors):
-        responses[str(code)] = {"description": ERRORS[code], "content": _content(_ref(ErrorAnswer))}
+        responses[str(code)] = {"description": ERRORS[code], "content": _content(_ref(ErrorResponse))}
         if code in HEADERS:
             responses[str(code)]["headers"] = {HEADERS[code]: {"schema": {"type": "string"}}}
     return responses

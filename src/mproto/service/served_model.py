@@ -1,4 +1,4 @@
-"""The model behind the service, from the moment its loading begins to the last answer."""
+"""The model of the service and its state: loading, ready, or stopping."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal
 
 from mproto.service.batching import Batcher
-from mproto.service.logs import log, where
+from mproto.service.logs import error_fields, log
 from mproto.service.metrics import Metrics
 from mproto.service.problems import not_ready
 from mproto.version import __version__
@@ -21,14 +21,19 @@ if TYPE_CHECKING:
 State = Literal["loading", "ready", "stopping"]
 
 
-class Served:
-    """A model that is loaded while the service already answers questions about its health.
+class ServedModel:
+    """A model that is loaded in the background, while the service already answers health checks.
 
     Args:
-        load: gives the model; called once, in a thread of its own.
-        name: of the model, for callers.
-        limits: of the service.
-        on_failure: called, in that thread, if the model cannot be loaded; `failure` has the error.
+        load: loads the model. It is called once, in a thread of its own.
+        name: the name of the model in responses.
+        limits: the limits of the service.
+        on_failure: called in that thread if loading fails.
+
+    Attributes:
+        state: `loading`, `ready` or `stopping`.
+        failure: the exception, if loading failed.
+        metrics: the metrics of the service.
     """
 
     def __init__(
@@ -48,24 +53,24 @@ class Served:
         self._thread = threading.Thread(target=self._start, name="mproto-loading", daemon=True)
 
     def start(self) -> None:
-        """Begin to load the model."""
+        """Start loading the model."""
         self._thread.start()
 
     def wait(self) -> None:
-        """Until it is loaded, or cannot be."""
+        """Wait until the model is loaded, or loading has failed."""
         self._thread.join()
 
     def stop(self) -> None:
-        """Answer what waits, and take nothing more."""
+        """Refuse new requests, and answer the waiting ones."""
         self.state = "stopping"
         if self._thread.ident is not None:
-            self._thread.join()  # an import cannot be left half done
+            self._thread.join()  # do not exit in the middle of an import
         if self._batcher is not None:
             self._batcher.close()
 
     @property
     def batcher(self) -> Batcher:
-        """The queue before the model.
+        """The queue of the model.
 
         Raises:
             ProblemError: the model is not ready.
@@ -76,14 +81,14 @@ class Served:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The types that it finds; none while it is loaded."""
+        """The entity types; empty while the model is loading."""
         return () if self._recognizer is None else tuple(self._recognizer.labels)
 
     def info(self) -> dict[str, Any]:
-        """What is known of the model.
+        """Return the content of `ModelInfo`.
 
         Raises:
-            ProblemError: nothing is, yet.
+            ProblemError: the model is not loaded yet.
         """
         if self._recognizer is None:
             raise not_ready(self.state)
@@ -101,8 +106,8 @@ class Served:
     def _start(self) -> None:
         try:
             recognizer = self._load()
-            recognizer(["one text, so that the first caller does not wait for what is made on first use"])
-        except BaseException as error:  # whatever it is, the main thread tells it
+            recognizer(["A first text, so that the first client does not wait for lazy initialisation."])
+        except BaseException as error:  # also SystemExit: the main thread reports it
             self.failure = error
             self._on_failure()
             return
@@ -115,11 +120,11 @@ class Served:
 
 def _tagger(recognizer: Recognizer) -> Callable[[list[str]], list[list[dict[str, Any]]]]:
     def tag(texts: list[str]) -> list[list[dict[str, Any]]]:
-        found: list[list[dict[str, Any]]] = recognizer(texts)  # several texts give several lists
+        found: list[list[dict[str, Any]]] = recognizer(texts)  # the type is that of a list of texts
         return found
 
     return tag
 
 
 def _log_failure(error: BaseException) -> None:
-    log("the model failed on a text", logging.ERROR, **where(error))
+    log("the model failed on a text", logging.ERROR, **error_fields(error))
