@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import nn
 
-from mproto.encoding.plan import CACHED
+from mproto.encoding.plan import CPU_TOKEN_BUDGET
 from mproto.inference.tagger import Tagged
 from mproto.models.batch import collate
 from mproto.models.process_group import ALONE, Group
@@ -215,7 +215,7 @@ class Model(nn.Module, ABC):
     @property
     def at_once(self) -> int | None:
         """The sub-words that are best read together, if any number is: more do not fit into a processor's cache."""
-        return CACHED if self.device.type == "cpu" else None
+        return CPU_TOKEN_BUDGET if self.device.type == "cpu" else None
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
         """`predict` for whoever knows no tensors, in evaluation mode; training goes on as before.
