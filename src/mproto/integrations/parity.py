@@ -77,7 +77,7 @@ def compare(original: Recognizer, exported: Recognizer, documents: Sequence[Docu
     """
     bare = [document.bare() for document in documents]
     (labels, spans), (other_labels, other_spans) = (_read(recognizer, bare) for recognizer in (original, exported))
-    right = [document.by_people().spans for document in documents]
+    right = [document.with_gold().spans for document in documents]
     return Parity(
         len(bare),
         len(labels),

@@ -169,7 +169,7 @@ def _fit_words(document: Document, lacks: Lacks, notes: Notes) -> Document:
     if lacks.any_word and any(map(_BREAKS.search, words)):
         notes.count("documents had white space inside words, or words that mean a new document, changed with _")
         words = tuple(_BREAKS.sub("_", word) for word in words)
-    elif document.is_words_joined:
+    elif document.is_space_joined:
         return document
     else:
         notes.count("documents lost their original spacing")
