@@ -34,7 +34,7 @@ def put(folder: Path, name: str, content: str | bytes) -> Path:
 
 
 def sample(folder: Path, name: str) -> Path:
-    """A format's sample, as a file with all that must lie beside it."""
+    """A format's sample, as a file with the other files that it needs."""
     put(folder, "tag_to_id.json", '{"O": 0, "B-Chemical": 1, "I-Chemical": 2}')
     put(folder, "types.txt", "Chemical\n")
     return put(folder, "sample.txt" if name == "text" else "sample", get_format(name).sample + "\n")
@@ -215,7 +215,7 @@ class TestTools:
         assert document.id == "a"
         assert document.spans == (Span(0, 23, "Loc"), Span(24, 37, "Disease"))
         assert notes.counts == {
-            "spans in pieces were read as one from their first to their last character": 1,
+            "discontinuous spans were read as one span from their first to their last character": 1,
             "relations, events, attributes and notes were not read": 2,
         }
         write_documents([document], tmp_path / "out", "brat")
@@ -268,7 +268,7 @@ class TestResearchFormats:
 
     def test_bond_without_names(self, tmp_path: Path) -> None:
         path = put(tmp_path, "train.json", '[{"str_words": ["a"], "tags": [1]}]')
-        with pytest.raises(InputError, match="no tag_to_id.json beside it"):
+        with pytest.raises(InputError, match="no tag_to_id.json next to it"):
             read(path)
         put(tmp_path, "tag_to_id.json", '{"O": 0}')
         with pytest.raises(InputError, match="line 1: tag 1 is not in tag_to_id.json"):
@@ -290,7 +290,7 @@ class TestResearchFormats:
         with pytest.raises(InputError, match=r"train_label_dist.txt, line 2: has 1 tags for a sentence of 2 words"):
             read(text)
         labels.write_text("B-PER O\nO O\nO\n")
-        with pytest.raises(InputError, match="line 3: there are more lines here"):
+        with pytest.raises(InputError, match="label_dist.txt, line 3: has more lines than train_text.txt"):
             read(text)
 
     def test_conf_mpu_labels(self, tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ class TestArrow:
 
     def test_names_are_needed(self, tmp_path: Path) -> None:
         pq.write_table(pa.table(self.TABLE), tmp_path / "x.parquet")
-        with pytest.raises(InputError, match="numbers its ner_tags and does not name them; pass --labels"):
+        with pytest.raises(InputError, match="its ner_tags are numbers without names; pass --labels"):
             read(tmp_path / "x.parquet")
         assert read(tmp_path / "x.parquet", labels=("O", "B-PER"))[0][0].word_spans == (WordSpan(0, 1, "PER"),)
 
@@ -377,7 +377,7 @@ class TestLosses:
             "1 document ids were lost",
             "1 documents lost their metadata",
             "1 documents lost their original spacing",
-            "1 documents without a word were left out: conll cannot hold them",
+            "1 documents without words were left out: conll cannot hold them",
             "2 gold spans were lost: the format holds one set of spans",
         ]
 
@@ -397,9 +397,9 @@ class TestLosses:
         write_documents([given], tmp_path / "y.conll", notes=notes)
         assert (tmp_path / "y.conll").read_text() == "aspirin1 B-C\n\n"
         assert notes.counts == {
-            "documents had words cut at span edges, or white space trimmed from spans, so that both fit": 1,
+            "documents had words split, or white space trimmed from spans, to align the two": 1,
             "documents lost their original spacing": 1,
-            "documents had spans widened to the whole words that they were given with": 1,
+            "documents had spans widened to whole words, since their words were given": 1,
         }
 
     def test_odd_labels_and_words(self, tmp_path: Path) -> None:
@@ -440,6 +440,6 @@ class TestChoosing:
     @pytest.mark.parametrize("content", ["just some prose\nand more\n", '{"a": 1}', "\x00\x01\x02", "[1, 2]"])
     def test_unknown_content(self, content: str, tmp_path: Path) -> None:
         with pytest.raises(
-            InputError, match="cannot be told from its content; pass --from text .* name it with --from"
+            InputError, match="cannot be detected from its content; pass --from text .* name it with --from"
         ):
             detect(Source(put(tmp_path, "x", content)))

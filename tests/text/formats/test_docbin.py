@@ -92,7 +92,7 @@ def test_white_space_that_is_a_word_is_counted(tmp_path: Path) -> None:
     notes = Notes()
     document = Document("a \u00a0 b", given_words=(Word(0, 1), Word(2, 3), Word(4, 5)))
     write_documents([document], tmp_path / "x.spacy", notes=notes)
-    assert notes.messages() == ["1 words of nothing but white space are no words to spaCy"]
+    assert notes.messages() == ["1 words are white space only, which is not a word in spaCy"]
     (doc,) = spacy.tokens.DocBin().from_disk(tmp_path / "x.spacy").get_docs(spacy.vocab.Vocab())
     assert doc.text == document.text
 
@@ -137,7 +137,7 @@ def test_entities_are_those_of_spacy(tags: list[int]) -> None:
         try:
             expected = [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
         except ValueError:
-            with pytest.raises(InputError, match="is inside an entity that does not begin"):
+            with pytest.raises(InputError, match="has the tag I without a B before it"):
                 list(read_documents(path))
         else:
             assert [tuple(span) for document in read_documents(path) for span in document.spans] == expected

@@ -50,7 +50,7 @@ def test_lines_are_counted(tmp_path: Path) -> None:
         ('[{"a": 1}\n{"b": 2}]', 2, "expected , or ]"),
         ('[{"a": 1},\n', 2, "Expecting value"),
         ('[{"a": 1}\n', 2, "the end of the file"),
-        ('[{"a": 1}]\nx', 2, "behind the end"),
+        ('[{"a": 1}]\nx', 2, "after the end"),
         ('[{"a": 1},\n{"b": tru}, {"c": "' + "d" * 100 + '"}]', 2, "Expecting value"),
         ('[{"a": "b]', 1, "Unterminated string"),
     ],
