@@ -17,8 +17,7 @@ from mproto import Document, Entry, Gazetteer, Span, annotate
 from mproto.errors import InputError
 from mproto.gazetteer import Matcher, MatchOptions, automaton, cache
 from mproto.gazetteer.automaton import DoubleArray, Trie
-from mproto.gazetteer.forms import fits as letter_case_fits
-from mproto.gazetteer.forms import forms, keeps_case, normalise
+from mproto.gazetteer.forms import case_fits, forms, is_case_sensitive, normalise
 from mproto.gazetteer.matcher import compile_patterns
 from mproto.gazetteer.vocabulary import UNKNOWN, Codes, Vocabulary, code
 
@@ -65,13 +64,17 @@ ENTRIES = st.lists(
 
 
 def brute_force(words: list[str], entries: list[Entry], options: MatchOptions) -> list[tuple[int, int, set[Entry]]]:
-    """At each place the longest run of words that is a form of an entry, its case too where that matters."""
+    """At each position the longest run of words that is a form of an entry, its case too where that matters."""
     stop = {normalise(term, options.normalise).casefold() for term in options.stop}
-    allowed = [e for e in entries if len(e.surface) >= options.min_length and e.surface.casefold() not in stop]
+    allowed = [
+        e
+        for e in entries
+        if len(e.surface) >= options.min_length and normalise(e.surface, options.normalise).casefold() not in stop
+    ]
 
     def fits(entry: Entry, found: list[str]) -> bool:
         key = tuple(normalise(word, options.normalise).casefold() for word in found)
-        if keeps_case(entry, options):
+        if is_case_sensitive(entry, options):
             exact = normalise("".join(found), options.normalise)
             plain = MatchOptions(normalise=options.normalise)
             return key in forms(entry.surface, plain) and exact == "".join(
@@ -84,7 +87,7 @@ def brute_force(words: list[str], entries: list[Entry], options: MatchOptions) -
         terms = normalise(entry.surface, options.normalise).split()
         texts = [normalise(word, options.normalise) for word in found]
         if is_name and len(terms) != len(texts):  # split or joined otherwise: no second opinion
-            return letter_case_fits(entry, "".join(found), options)
+            return case_fits(entry, "".join(found), options)
         return not is_name or all(not a[0].isupper() or b[0].isupper() for a, b in zip(terms, texts, strict=True))
 
     matches, position = [], 0
@@ -157,13 +160,13 @@ def test_a_vocabulary_is_a_dictionary(numbers: dict[str, int], other: str) -> No
 
 
 def test_codes_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mproto.gazetteer.vocabulary.REMEMBERED", 3)
+    monkeypatch.setattr("mproto.gazetteer.vocabulary.CACHE_SIZE", 3)
     codes = Codes(Vocabulary.of({"gold": 0}), str.casefold)
     assert [codes[word] for word in ("a", "b", "c", "Gold", "a")] == [UNKNOWN, UNKNOWN, UNKNOWN, code(0), UNKNOWN]
     assert len(codes) == 2
 
 
-def test_the_trie_steps_in_without_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_trie_replaces_a_missing_daachorse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "daachorse", None)
     matcher = Matcher(Gazetteer((Entry("heart attack", "X"),)))
     assert isinstance(matcher._automaton, Trie)
@@ -226,6 +229,7 @@ class TestOptions:
     def test_length_and_stop_list(self) -> None:
         assert spans("ab abc", ("ab", "X"), ("abc", "X"), min_length=3) == [("abc", "X")]
         assert spans("Lead gold", ("lead", "X"), ("gold", "X"), stop=frozenset({"LEAD"})) == [("gold", "X")]
+        assert spans("cafe\u0301", ("cafe\u0301", "X"), stop=frozenset({"café"})) == []
 
     def test_boundaries_are_exact(self) -> None:
         assert spans("aspirins paspirin aspirin-free", ("aspirin", "C")) == [("aspirin", "C")]

@@ -1,4 +1,4 @@
-"""Whether capitals count is told by the text: *Best* is a club and *best* is not, but *Aspirin* is *aspirin*."""
+"""Types of names are detected in the corpus: *Best* is a club and *best* is not, but *Aspirin* is *aspirin*."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mproto.cli import main
 from mproto.errors import InputError
 from mproto.gazetteer import MatchOptions
 from mproto.gazetteer.doctor import examine
-from mproto.gazetteer.names import LEAST
+from mproto.gazetteer.names import MIN_TERMS
 from mproto.inference.mentions import Mentions
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def test_names_keep_their_capitals_and_other_terms_need_none() -> None:
 
 
 def test_a_few_terms_tell_nothing() -> None:
-    few = Gazetteer(PLACES.entries[: LEAST - 1])
+    few = Gazetteer(PLACES.entries[: MIN_TERMS - 1])
     text = "I was reading ."
     assert [d.surface(s) for d in annotate([*TEXTS, text], few) for s in d.spans][-1] == "reading"
 
@@ -105,13 +105,13 @@ def test_letters_that_fold_to_two() -> None:
 
 
 def test_unknown_names_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match="'Town' is to be a type of names.*choose from Place"):
+    with pytest.raises(InputError, match="'Town' in names is not a type of the gazetteer; choose from Place"):
         list(annotate(TEXTS, PLACES, options=MatchOptions(names=frozenset({"Town"}))))
     (tmp_path / "c.txt").write_text("x")
     (tmp_path / "Place.txt").write_text("Bath")
     call = ["annotate", str(tmp_path / "c.txt"), "--gazetteer", f"Place={tmp_path / 'Place.txt'}", "--output", "-"]
     assert main([*call, "--names", "Town"]) == 2
-    assert "'Town' is to be a type of names" in capsys.readouterr().err
+    assert "'Town' in names is not a type" in capsys.readouterr().err
     assert main([*call, "--names", "Place", "--case", "sensitive"]) == 2
     assert "smart case" in capsys.readouterr().err
 
@@ -135,7 +135,7 @@ def test_the_doctor_says_which_types_are_names(tmp_path: Path, capsys: pytest.Ca
     page = tmp_path / "page.html"
     assert main(["doctor", str(corpus), "--gazetteer", f"Place={terms}", "--html", str(page)]) == 0
     assert "whose capitals count: Place" in capsys.readouterr().out
-    assert "whose capitals count: Place" in page.read_text()
+    assert "names (capitals matter): Place" in page.read_text()
     assert main(["doctor", str(corpus), "--gazetteer", f"Place={terms}", "--names", "none"]) == 0
     assert "whose capitals count" not in capsys.readouterr().out
 
