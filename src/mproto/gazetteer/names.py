@@ -1,9 +1,9 @@
 """Detect the types whose terms are names, so that their capitals matter.
 
 *Reading* and *Best* are football clubs, but *reading* and *best* are not. *Aspirin* in a term list,
-however, should match *aspirin*. A list does not tell whether its capitals belong to the terms or
-are just its author's style. A corpus does: it rarely writes names in lower case, but often writes
-other terms so.
+however, should match *aspirin*. The list does not show whether its capitals belong to the terms or
+are just its author's style. The corpus does: names rarely occur there in lower case, other terms
+often do.
 """
 
 from __future__ import annotations
