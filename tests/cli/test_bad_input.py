@@ -102,7 +102,7 @@ def test_outputs_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["convert", str(source), str(tmp_path / "no" / "y.conll")]) == 2
     assert "does not exist; create it first" in capsys.readouterr().err
     assert main(["convert", str(source), str(tmp_path / "y.json")]) == 2
-    assert "the output format cannot be told from the file name; name it with --to" in capsys.readouterr().err
+    assert "the output format cannot be determined from the file name; name it with --to" in capsys.readouterr().err
     assert main(["convert", str(source), str(tmp_path), "--to", "conll"]) == 2
     assert "is a folder, and a file is to be written" in capsys.readouterr().err
     assert main(["convert", str(source), "-", "--to", "brat"]) == 2

@@ -1,4 +1,4 @@
-"""Types of names are detected in the corpus: *Best* is a club and *best* is not, but *Aspirin* is *aspirin*."""
+"""Types whose terms are names are detected in the corpus, and their capitals matter."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BOTH = Gazetteer((*PLACES.entries, *(Entry(drug, "Drug") for drug in DRUGS)))
 TEXTS = [*(f"We saw {town} ." for town in TOWNS), *(f"They took {drug.lower()} ." for drug in DRUGS)]
 
 
-def test_names_keep_their_capitals_and_other_terms_need_none() -> None:
+def test_capitals_matter_for_names_only() -> None:
     new = ["I was reading in the bath : a great deal .", "READING", "st Ives", "ST IVES", "Heparin and heparin"]
     labelled = list(annotate([*TEXTS, *new], BOTH))[len(TEXTS) :]
     assert [[d.surface(s) for s in d.spans] for d in labelled] == [
@@ -52,7 +52,7 @@ def test_names_keep_their_capitals_and_other_terms_need_none() -> None:
     ]
 
 
-def test_a_few_terms_tell_nothing() -> None:
+def test_a_few_terms_are_not_enough() -> None:
     few = Gazetteer(PLACES.entries[: MIN_TERMS - 1])
     text = "I was reading ."
     assert [d.surface(s) for d in annotate([*TEXTS, text], few) for s in d.spans][-1] == "reading"
@@ -68,12 +68,12 @@ def test_a_few_terms_tell_nothing() -> None:
         (MatchOptions(case="sensitive"), False),
     ],
 )
-def test_options_have_the_last_word(options: MatchOptions, *, expected: bool) -> None:
+def test_options_override_detection(options: MatchOptions, *, expected: bool) -> None:
     (labelled,) = list(annotate([*TEXTS, "I was reading ."], PLACES, options=options))[-1:]
     assert bool(labelled.spans) == expected
 
 
-def test_an_entry_that_says_so_matches_small_letters() -> None:
+def test_case_insensitive_entries_match_lower_case() -> None:
     entries = (*PLACES.entries[1:], Entry("Reading", "Place", case_sensitive=False))
     (labelled,) = list(annotate([*TEXTS, "reading"], Gazetteer(entries)))[-1:]
     assert labelled.spans
@@ -86,7 +86,7 @@ def test_hyphens_do_not_hide_capitals() -> None:
     assert [bool(d.spans) for d in annotate(texts, gazetteer, options=options)] == [True, False, True]
 
 
-def test_letters_that_fold_to_two() -> None:
+def test_letters_that_fold_to_two_letters() -> None:
     options = MatchOptions(names=frozenset({"Place"}))
     gazetteer = Gazetteer(
         (Entry("Weiße Elster", "Place"), Entry("Gross Gerau", "Place"), Entry('"Reading" Club', "Place"))
@@ -116,7 +116,7 @@ def test_unknown_names_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "smart case" in capsys.readouterr().err
 
 
-def test_annotate_says_what_it_took_for_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_annotate_reports_name_types(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     corpus, terms = tmp_path / "corpus.txt", tmp_path / "Place.txt"
     corpus.write_text("\n".join(TEXTS))
     terms.write_text("\n".join(TOWNS))
@@ -127,7 +127,7 @@ def test_annotate_says_what_it_took_for_names(tmp_path: Path, capsys: pytest.Cap
     assert json.loads(capsys.readouterr().out)["names"] == ["Place"]
 
 
-def test_the_doctor_says_which_types_are_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_doctor_reports_name_types(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert examine([Document(text) for text in TEXTS], BOTH).names == ("Place",)
     corpus, terms = tmp_path / "corpus.txt", tmp_path / "Place.txt"
     corpus.write_text("\n".join(TEXTS))

@@ -264,7 +264,7 @@ def test_round_trip(name: str, entries: list[Entry], tmp_path_factory: pytest.Te
         assert [e[:4] for e in back] == [e[:4] for e in entries]
 
 
-def test_writing_what_cannot_be(tmp_path: Path) -> None:
+def test_invalid_outputs(tmp_path: Path) -> None:
     gazetteer = Gazetteer((Entry("a", "x/y"),))
     with pytest.raises(InputError, match="cannot be a file name"):
         write_gazetteer(gazetteer, tmp_path / "x")

@@ -273,7 +273,7 @@ def test_names_that_say_no_format_that_holds_labels(
     path = tmp_path / file
     path.write_bytes(texts.read_bytes() if path.suffix == ".txt" else b'{"text": "Aspirin", "spans": []}\n')
     for name, message in (
-        ("o.csv", "cannot be told from the file name; name it with --to"),
+        ("o.csv", "cannot be determined from the file name; name it with --to"),
         ("o.txt", "cannot hold labels"),
     ):
         assert main(["predict", str(saved), str(path), "--output", str(tmp_path / name)]) == 2

@@ -120,7 +120,7 @@ def format_for_output(path: Path | str, read_format: Format | None = None) -> Fo
     if read_format and not Path(name).suffix:
         return read_format
     raise InputError(
-        "the output format cannot be told from the file name",
+        "the output format cannot be determined from the file name",
         path=path,
         hint=f"name it with --to ({', '.join(_FORMATS)})",
     )
