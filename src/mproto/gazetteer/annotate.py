@@ -46,7 +46,8 @@ def annotate(
             data sets.
         options: the options of the default policy.
         cache_folder: a folder that caches the automaton of a large gazetteer between runs.
-        on_names: called once with the types of names, before the first document (default policy only).
+        on_names: called once with the types of names, before the first document (default policy
+            only).
 
     Yields:
         The documents, with the terms as spans.
