@@ -84,7 +84,7 @@ def prepare(model: Path, corpus: Path, place: Path) -> dict[str, Any]:
     from mproto.models.available import EMBEDDED, embedded_folder
     from mproto.workflows.export import export_model
 
-    documents = [document.by_people() for document in read_documents(corpus)]
+    documents = [document.with_gold() for document in read_documents(corpus)]
     texts = [document.text for document in documents]
     (place / "short.json").write_text(json.dumps(texts))
     (place / "long.json").write_text(

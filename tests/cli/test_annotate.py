@@ -103,7 +103,7 @@ class TestBadInput:
         [
             (["--gazetteer", "binary.txt"], "binary.txt, line 1: is binary, not a list of terms"),
             (["--gazetteer", "empty.txt"], "empty.txt: the file is empty"),
-            (["--gazetteer", "X=blank.txt"], "blank.txt: holds no term"),
+            (["--gazetteer", "X=blank.txt"], "blank.txt: contains no terms"),
             (["--gazetteer", "=blank.txt"], "'=blank.txt' is not TYPE=FILE"),
             (["--gazetteer", "nolabel.csv"], "nolabel.csv, line 1: its header (term) has no label column"),
             (["--gazetteer", "regex.jsonl"], 'regex.jsonl, line 1: token pattern {"LEMMA": "be"} is not supported'),

@@ -33,7 +33,7 @@ CASES = {
         "x.jsonl",
         '{"tokens": ["a"], "entities": [{"start": 0, "end": 2, "type": "X"}]}',
         None,
-        ["line 1", "span 0–2 (X)", "sentence of 1 words"],
+        ["line 1", "span 0–2 (X)", "document of 1 words"],
     ),
     "an empty word": ("x.jsonl", '{"tokens": ["a", ""], "entities": []}', None, ["line 1", "word 2 is empty"]),
     "overlaps": (
@@ -63,9 +63,9 @@ CASES = {
     "an empty array": ("x.json", b"[]", "gliner", ["holds no document"]),
     "a damaged gzip file": ("x.jsonl.gz", gzip.compress(GOOD.encode() * 1000)[:40], None, ["damaged or cut short"]),
     "an unknown format": ("x", GOOD, "jsnl", ["there is no format 'jsnl'", "did you mean jsonl?"]),
-    "content of no format": ("x", "what is this", None, ["cannot be told from its content", "--from"]),
+    "content of no format": ("x", "what is this", None, ["cannot be detected from its content", "--from"]),
     "a DocBin that is none": ("x.spacy", b"\x78nonsense", None, ["cannot be read as a spaCy DocBin"]),
-    "half a character": ("x.jsonl", '{"text": "a\\ud800"}', None, ["document 1", "half of a character"]),
+    "half a character": ("x.jsonl", '{"text": "a\\ud800"}', None, ["document 1", "lone surrogate"]),
 }
 
 
@@ -93,7 +93,7 @@ def test_a_folder_and_a_missing_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["convert", str(tmp_path / "nowhere"), str(tmp_path / "x.conll")]) == 2
     assert "nowhere: no such file or folder" in capsys.readouterr().err
     assert main(["convert", str(tmp_path), str(tmp_path / "x.conll")]) == 2
-    assert "cannot be told" in capsys.readouterr().err
+    assert "cannot be detected" in capsys.readouterr().err
 
 
 def test_outputs_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +102,7 @@ def test_outputs_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["convert", str(source), str(tmp_path / "no" / "y.conll")]) == 2
     assert "does not exist; create it first" in capsys.readouterr().err
     assert main(["convert", str(source), str(tmp_path / "y.json")]) == 2
-    assert "the format to write cannot be told from the name; name it with --to" in capsys.readouterr().err
+    assert "the output format cannot be determined from the file name; name it with --to" in capsys.readouterr().err
     assert main(["convert", str(source), str(tmp_path), "--to", "conll"]) == 2
     assert "is a folder, and a file is to be written" in capsys.readouterr().err
     assert main(["convert", str(source), "-", "--to", "brat"]) == 2

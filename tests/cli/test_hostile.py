@@ -149,7 +149,7 @@ class TestClashes:
         (back,), notes = through(tmp_path, json.dumps(record), "x.jsonl")
         assert back["spans"] == [{"start": 0, "end": 7, "label": "C"}]
         assert back["tokens2"] == 1
-        assert notes == {"metadata values were lost whose keys mean something else in the format": 1}
+        assert notes == {"metadata values were lost: file formats use their keys for something else": 1}
 
     def test_our_own_files_are_ours(self, tmp_path: Path) -> None:
         record = {
@@ -253,7 +253,7 @@ class TestOddExports:
         _, notes = through(
             tmp_path, '{"text": "a b", "spans": [{"start": 1, "end": 2, "label": "X"}]}', "x.jsonl", "conll"
         )
-        assert notes["spans without a word in them, or the same once widened, were lost"] == 1
+        assert notes["spans were lost: they contain no word, or equal another span once widened"] == 1
 
 
 BAD = {

@@ -32,19 +32,19 @@ def split(text: str) -> list[str]:
         ("",) * 2,
     ],
 )
-def test_what_ends_a_sentence(text: str, sentences: list[str] | str) -> None:
+def test_sentence_ends(text: str, sentences: list[str] | str) -> None:
     words = " ".join(text[start:end] for start, end in split_words(text))
     assert split(text) == ([words] if sentences == text else sentences)
 
 
-def test_marks_that_are_part_of_a_word() -> None:
+def test_stops_inside_words() -> None:
     assert sentence_ends(["It", "helps.", "Dr.", "Doe", "left.", "So", "what?)", "Nothing."]) == [2, 5, 7]
 
 
 @given(
     st.lists(st.one_of(st.sampled_from([".", "?", "…", ")", "''", "Dr", "He", "he", "\ud800"]), st.text(min_size=1)))
 )
-def test_ends_rise_and_lie_within(words: list[str]) -> None:
+def test_ends_ascend_and_lie_inside(words: list[str]) -> None:
     ends = sentence_ends(words)
     assert ends == sorted(set(ends))
     assert all(0 < end < len(words) for end in ends)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from mproto import Document, Entry, Gazetteer, Span, demo
 from mproto.gazetteer.doctor import examine
 from mproto.html.doctor_page import page
@@ -62,13 +64,13 @@ def test_precision_where_gold_is_known() -> None:
     assert health.as_dict()["entries"][0]["precision"] == 1 / 3
 
 
-def test_ten_sentences_and_no_more() -> None:
+def test_at_most_ten_sentences() -> None:
     health = examine(demo.documents("train"), demo.gazetteer())
     assert len(health.sentences) == 10
     assert len({s.text for s in health.sentences}) == 10
 
 
-def test_the_page_escapes_everything_and_needs_nothing() -> None:
+def test_the_page_escapes_everything_and_loads_nothing() -> None:
     evil = "<script>alert('x')</script>"
     gazetteer = Gazetteer((Entry("gold", evil), Entry(f"{evil} gold", "X"), Entry(evil, "X")))
     html = page(examine([Document(f"gold in {evil} & more")], gazetteer))
@@ -77,7 +79,13 @@ def test_the_page_escapes_everything_and_needs_nothing() -> None:
     assert not re.findall(r"(?:src|href)=|url\(|@import", html)
 
 
-def test_an_empty_corpus_of_hits() -> None:
-    health = examine([Document("nothing")], GAZETTEER)
+@pytest.mark.parametrize("documents", [[Document("nothing")], []])
+def test_a_corpus_without_hits(documents: list[Document]) -> None:
+    health = examine(documents, GAZETTEER)
     assert not health.found
     assert page(health)
+
+
+def test_punctuation_is_not_a_near_duplicate() -> None:
+    gazetteer = Gazetteer((Entry("+", "X"), Entry("-", "X")))
+    assert examine([Document("a")], gazetteer).near_duplicates == ()

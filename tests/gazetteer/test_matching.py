@@ -1,4 +1,4 @@
-"""The automaton, the trie and a brute-force matcher agree; options do what they say."""
+"""The automaton, the trie and a brute-force matcher agree; matching options; the cache."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from mproto import Document, Entry, Gazetteer, Span, annotate
 from mproto.errors import InputError
 from mproto.gazetteer import Matcher, MatchOptions, automaton, cache
 from mproto.gazetteer.automaton import DoubleArray, Trie
-from mproto.gazetteer.forms import fits as letter_case_fits
-from mproto.gazetteer.forms import forms, keeps_case, normalise
+from mproto.gazetteer.forms import case_fits, forms, is_case_sensitive, normalise
 from mproto.gazetteer.matcher import compile_patterns
 from mproto.gazetteer.vocabulary import UNKNOWN, Codes, Vocabulary, code
 
@@ -65,13 +64,17 @@ ENTRIES = st.lists(
 
 
 def brute_force(words: list[str], entries: list[Entry], options: MatchOptions) -> list[tuple[int, int, set[Entry]]]:
-    """At each place the longest run of words that is a form of an entry, its case too where that matters."""
+    """Find the longest form of an entry at each position, in the right case if it matters."""
     stop = {normalise(term, options.normalise).casefold() for term in options.stop}
-    allowed = [e for e in entries if len(e.surface) >= options.min_length and e.surface.casefold() not in stop]
+    allowed = [
+        e
+        for e in entries
+        if len(e.surface) >= options.min_length and normalise(e.surface, options.normalise).casefold() not in stop
+    ]
 
     def fits(entry: Entry, found: list[str]) -> bool:
         key = tuple(normalise(word, options.normalise).casefold() for word in found)
-        if keeps_case(entry, options):
+        if is_case_sensitive(entry, options):
             exact = normalise("".join(found), options.normalise)
             plain = MatchOptions(normalise=options.normalise)
             return key in forms(entry.surface, plain) and exact == "".join(
@@ -84,7 +87,7 @@ def brute_force(words: list[str], entries: list[Entry], options: MatchOptions) -
         terms = normalise(entry.surface, options.normalise).split()
         texts = [normalise(word, options.normalise) for word in found]
         if is_name and len(terms) != len(texts):  # split or joined otherwise: no second opinion
-            return letter_case_fits(entry, "".join(found), options)
+            return case_fits(entry, "".join(found), options)
         return not is_name or all(not a[0].isupper() or b[0].isupper() for a, b in zip(terms, texts, strict=True))
 
     matches, position = [], 0
@@ -115,7 +118,7 @@ def test_matcher_against_brute_force(
 
 ANY_WORD = st.text(st.characters(exclude_categories=()), min_size=1, max_size=4) | st.text("ab", min_size=1, max_size=3)
 SPARSE = st.sampled_from([1, 1000, 5000])
-"""How far apart the words' numbers are: codes must differ in their first character, in their second, and in both."""
+"""The step between word numbers, so that codes differ in the first, the second or both characters."""
 
 
 @settings(max_examples=2000)
@@ -156,14 +159,14 @@ def test_a_vocabulary_is_a_dictionary(numbers: dict[str, int], other: str) -> No
         assert vocabulary.code(word) == (code(numbers[word]) if word in numbers else UNKNOWN)
 
 
-def test_codes_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mproto.gazetteer.vocabulary.REMEMBERED", 3)
+def test_the_cache_of_codes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mproto.gazetteer.vocabulary.CACHE_SIZE", 3)
     codes = Codes(Vocabulary.of({"gold": 0}), str.casefold)
     assert [codes[word] for word in ("a", "b", "c", "Gold", "a")] == [UNKNOWN, UNKNOWN, UNKNOWN, code(0), UNKNOWN]
     assert len(codes) == 2
 
 
-def test_the_trie_steps_in_without_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_trie_replaces_a_missing_daachorse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "daachorse", None)
     matcher = Matcher(Gazetteer((Entry("heart attack", "X"),)))
     assert isinstance(matcher._automaton, Trie)
@@ -187,7 +190,7 @@ class TestOptions:
             ("AIDS", "D"),
         ]
 
-    def test_a_longer_term_in_the_wrong_case_gives_way_to_a_shorter_one(self) -> None:
+    def test_shorter_terms_replace_a_longer_one_in_the_wrong_case(self) -> None:
         terms = (("HEART OF MS", "A"), ("heart", "B"), ("of ms now", "C"))
         assert spans("heart of ms now", *terms) == [("heart", "B"), ("of ms now", "C")]
         assert spans("HEART OF MS now", *terms) == [("HEART OF MS", "A")]
@@ -209,7 +212,7 @@ class TestOptions:
         assert [s for s, _ in spans(text, *terms, plurals=True)] == ["headaches", "allergy", "reflexes", "virus"]
         assert [s for s, _ in spans(text, *terms)] == ["virus"]
 
-    def test_possessives_need_nothing(self) -> None:
+    def test_possessives_match_by_default(self) -> None:
         assert spans("Aspirin's effect", ("aspirin", "C")) == [("Aspirin", "C")]
 
     def test_hyphens(self) -> None:
@@ -226,6 +229,7 @@ class TestOptions:
     def test_length_and_stop_list(self) -> None:
         assert spans("ab abc", ("ab", "X"), ("abc", "X"), min_length=3) == [("abc", "X")]
         assert spans("Lead gold", ("lead", "X"), ("gold", "X"), stop=frozenset({"LEAD"})) == [("gold", "X")]
+        assert spans("cafe\u0301", ("cafe\u0301", "X"), stop=frozenset({"café"})) == []
 
     def test_boundaries_are_exact(self) -> None:
         assert spans("aspirins paspirin aspirin-free", ("aspirin", "C")) == [("aspirin", "C")]
@@ -241,7 +245,7 @@ class TestOptions:
             {"names": frozenset({"PER"}), "case": "insensitive"},
         ],
     )
-    def test_wrong_options(self, wrong: dict[str, object]) -> None:
+    def test_invalid_options(self, wrong: dict[str, object]) -> None:
         with pytest.raises(InputError, match=next(iter(wrong))):
             MatchOptions(**wrong)  # type: ignore[arg-type]
 
@@ -250,7 +254,7 @@ class TestOptions:
     "words",
     [["Parkinson", "'", "s", "disease"], ["Parkinson's", "disease"], ["Parkinson", "'s", "disease"]],
 )
-def test_terms_match_however_a_corpus_was_split(words: list[str]) -> None:
+def test_terms_match_for_all_word_boundaries(words: list[str]) -> None:
     (document,) = annotate([Document.from_words(words)], Gazetteer((Entry("Parkinson's disease", "D"),)))
     assert [(s.start, s.end) for s in document.word_spans] == [(0, len(words))]
 
@@ -266,7 +270,7 @@ def test_old_spans_become_gold() -> None:
     assert again.word_spans[0].label == "Z"
 
 
-def test_control_characters_do_no_harm() -> None:
+def test_control_characters() -> None:
     matcher = Matcher(Gazetteer((Entry("gold", "X"),)))
     assert [m[:2] for m in matcher.matches(["a\x01b", "\0", "gold", "\0\0"])] == [(2, 3)]
 

@@ -1,4 +1,4 @@
-"""Whether capitals count is told by the text: *Best* is a club and *best* is not, but *Aspirin* is *aspirin*."""
+"""Types whose terms are names are detected in the corpus, and their capitals matter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mproto.cli import main
 from mproto.errors import InputError
 from mproto.gazetteer import MatchOptions
 from mproto.gazetteer.doctor import examine
-from mproto.gazetteer.names import LEAST
+from mproto.gazetteer.names import MIN_TERMS
 from mproto.inference.mentions import Mentions
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ BOTH = Gazetteer((*PLACES.entries, *(Entry(drug, "Drug") for drug in DRUGS)))
 TEXTS = [*(f"We saw {town} ." for town in TOWNS), *(f"They took {drug.lower()} ." for drug in DRUGS)]
 
 
-def test_names_keep_their_capitals_and_other_terms_need_none() -> None:
+def test_capitals_matter_for_names_only() -> None:
     new = ["I was reading in the bath : a great deal .", "READING", "st Ives", "ST IVES", "Heparin and heparin"]
     labelled = list(annotate([*TEXTS, *new], BOTH))[len(TEXTS) :]
     assert [[d.surface(s) for s in d.spans] for d in labelled] == [
@@ -52,8 +52,8 @@ def test_names_keep_their_capitals_and_other_terms_need_none() -> None:
     ]
 
 
-def test_a_few_terms_tell_nothing() -> None:
-    few = Gazetteer(PLACES.entries[: LEAST - 1])
+def test_a_few_terms_are_not_enough() -> None:
+    few = Gazetteer(PLACES.entries[: MIN_TERMS - 1])
     text = "I was reading ."
     assert [d.surface(s) for d in annotate([*TEXTS, text], few) for s in d.spans][-1] == "reading"
 
@@ -68,12 +68,12 @@ def test_a_few_terms_tell_nothing() -> None:
         (MatchOptions(case="sensitive"), False),
     ],
 )
-def test_options_have_the_last_word(options: MatchOptions, *, expected: bool) -> None:
+def test_options_override_detection(options: MatchOptions, *, expected: bool) -> None:
     (labelled,) = list(annotate([*TEXTS, "I was reading ."], PLACES, options=options))[-1:]
     assert bool(labelled.spans) == expected
 
 
-def test_an_entry_that_says_so_matches_small_letters() -> None:
+def test_case_insensitive_entries_match_lower_case() -> None:
     entries = (*PLACES.entries[1:], Entry("Reading", "Place", case_sensitive=False))
     (labelled,) = list(annotate([*TEXTS, "reading"], Gazetteer(entries)))[-1:]
     assert labelled.spans
@@ -86,7 +86,7 @@ def test_hyphens_do_not_hide_capitals() -> None:
     assert [bool(d.spans) for d in annotate(texts, gazetteer, options=options)] == [True, False, True]
 
 
-def test_letters_that_fold_to_two() -> None:
+def test_letters_that_fold_to_two_letters() -> None:
     options = MatchOptions(names=frozenset({"Place"}))
     gazetteer = Gazetteer(
         (Entry("Weiße Elster", "Place"), Entry("Gross Gerau", "Place"), Entry('"Reading" Club', "Place"))
@@ -105,18 +105,18 @@ def test_letters_that_fold_to_two() -> None:
 
 
 def test_unknown_names_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match="'Town' is to be a type of names.*choose from Place"):
+    with pytest.raises(InputError, match="'Town' in names is not a type of the gazetteer; choose from Place"):
         list(annotate(TEXTS, PLACES, options=MatchOptions(names=frozenset({"Town"}))))
     (tmp_path / "c.txt").write_text("x")
     (tmp_path / "Place.txt").write_text("Bath")
     call = ["annotate", str(tmp_path / "c.txt"), "--gazetteer", f"Place={tmp_path / 'Place.txt'}", "--output", "-"]
     assert main([*call, "--names", "Town"]) == 2
-    assert "'Town' is to be a type of names" in capsys.readouterr().err
+    assert "'Town' in names is not a type" in capsys.readouterr().err
     assert main([*call, "--names", "Place", "--case", "sensitive"]) == 2
     assert "smart case" in capsys.readouterr().err
 
 
-def test_annotate_says_what_it_took_for_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_annotate_reports_name_types(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     corpus, terms = tmp_path / "corpus.txt", tmp_path / "Place.txt"
     corpus.write_text("\n".join(TEXTS))
     terms.write_text("\n".join(TOWNS))
@@ -127,7 +127,7 @@ def test_annotate_says_what_it_took_for_names(tmp_path: Path, capsys: pytest.Cap
     assert json.loads(capsys.readouterr().out)["names"] == ["Place"]
 
 
-def test_the_doctor_says_which_types_are_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_doctor_reports_name_types(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert examine([Document(text) for text in TEXTS], BOTH).names == ("Place",)
     corpus, terms = tmp_path / "corpus.txt", tmp_path / "Place.txt"
     corpus.write_text("\n".join(TEXTS))
@@ -135,7 +135,7 @@ def test_the_doctor_says_which_types_are_names(tmp_path: Path, capsys: pytest.Ca
     page = tmp_path / "page.html"
     assert main(["doctor", str(corpus), "--gazetteer", f"Place={terms}", "--html", str(page)]) == 0
     assert "whose capitals count: Place" in capsys.readouterr().out
-    assert "whose capitals count: Place" in page.read_text()
+    assert "names (capitals matter): Place" in page.read_text()
     assert main(["doctor", str(corpus), "--gazetteer", f"Place={terms}", "--names", "none"]) == 0
     assert "whose capitals count" not in capsys.readouterr().out
 

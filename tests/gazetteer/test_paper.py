@@ -1,4 +1,4 @@
-"""The paper's matching: its quirk on small examples, and every released label where the data are at hand."""
+"""The paper's matching: small examples with its bug, and all published labels if the data are available."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def labels(words: str, *entries: tuple[str, str]) -> list[tuple[int, int, str]]:
     return [tuple(span) for span in document.word_spans]  # type: ignore[misc]
 
 
-def test_the_word_behind_a_match_is_skipped() -> None:
+def test_the_word_after_a_match_is_skipped() -> None:
     assert labels("a b a", ("a", "X")) == [(0, 1, "X"), (2, 3, "X")]
     assert labels("a a a", ("a", "X")) == [(0, 1, "X"), (2, 3, "X")]
     assert labels("a b c", ("a", "X"), ("b", "X")) == [(0, 1, "X")]
 
 
-def test_types_are_matched_apart_and_cancel_each_other() -> None:
+def test_types_are_matched_separately_and_cancel_each_other() -> None:
     assert labels("a b", ("a", "X"), ("b", "Y")) == [(0, 1, "X"), (1, 2, "Y")]
     assert labels("a b", ("a b", "X"), ("b", "Y")) == [(0, 1, "X")]
     assert labels("a", ("a", "X"), ("a", "Y")) == []
 
 
-def test_letters_count_and_runs_merge() -> None:
+def test_case_matters_and_long_terms_are_not_found() -> None:
     assert labels("A a", ("a", "X")) == [(1, 2, "X")]
     assert labels("a b c d", ("a b", "X"), ("d", "X")) == [(0, 2, "X"), (3, 4, "X")]
     assert labels(" ".join("abcdefghijk"), (" ".join("abcdefghijk"), "X")) == []
@@ -49,7 +49,7 @@ def test_letters_count_and_runs_merge() -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "part"), QUALITY)
-def test_every_released_label(name: str, part: str, data_folder: Path) -> None:
+def test_all_published_labels(name: str, part: str, data_folder: Path) -> None:
     gazetteer = Gazetteer.load(data_folder / "dictionaries" / name).head(float(part))
     released = list(read_documents(data_folder / "datasets" / f"{name}-{part}" / "train.jsonl"))
     scorer = Scorer()

@@ -1,4 +1,4 @@
-"""Term lists in all the forms in which people have them."""
+"""Readers and writers of term lists."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TestText:
         ("content", "what"),
         [
             (b"", "the file is empty"),
-            (b"\n \n", "holds no term"),
+            (b"\n \n", "contains no terms"),
             (b"a\x00b", "line 1: is binary"),
             (b"ok\n\xff\n", "line 2: .*not UTF-8"),
             (b"Chemical\taspirin\n", r"line 1: has columns .*--columns type,term \(AutoNER\) or --columns term,type"),
@@ -60,7 +60,7 @@ class TestText:
             Gazetteer.load(tmp_path)
 
     def test_an_empty_folder_and_no_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"holds no \.txt file"):
+        with pytest.raises(InputError, match=r"contains no \.txt file"):
             Gazetteer.load(tmp_path)
         with pytest.raises(InputError, match="no such file"):
             Gazetteer.load(tmp_path / "nowhere")
@@ -116,14 +116,15 @@ class TestTables:
         ("content", "columns", "what"),
         [
             ("term\naspirin\n", (), r"header \(term\) has no label column"),
-            ("aspirin,Chemical\n", (), "names no term column.*--columns"),
+            ("aspirin,Chemical\n", (), "has no term column.*--columns"),
             ("a,b\n", ("term", "typ"), "there is no column 'typ'; choose from term, type"),
             ("a,b\n", ("type",), "must name the term column"),
             ("a\n", ("term",), "has no type column"),
             ("term,label\naspirin,\n", (), "line 2: .* has no type"),
             ("term,label\n,X\n", (), "line 2: .* has no term"),
             ("term,label,case_sensitive\na,X,maybe\n", (), "line 2: case_sensitive is 'maybe'"),
-            ("term,label\n", (), "holds no term"),
+            ("term,label\n", (), "contains no terms"),
+            ('term,label\n"' + "a,b\n" * 50_000, (), "line .*: cannot be read as a table .*quotation marks"),
         ],
     )
     def test_wrong_tables(self, content: str, columns: tuple[str, ...], what: str, tmp_path: Path) -> None:
@@ -162,13 +163,14 @@ class TestPatterns:
             ('{"label": "D", "pattern": [{"LOWER": {"IN": ["a"]}}]}', "is not supported"),
             ('{"label": "D", "pattern": [{"LOWER": "a", "OP": "?"}]}', "is not supported"),
             ('{"label": "D", "pattern": [{"LOWER": "a"}, {"TEXT": "B"}]}', "mixes LOWER and TEXT"),
-            ('{"label": "D"}', "no spaCy pattern"),
+            ('{"label": "D"}', "is not a spaCy pattern"),
             ('{"pattern": "x"}', "the label is None"),
             ('{"label": "D", "pattern": " "}', "the pattern is empty"),
             ("{", "not valid JSON"),
+            ("[" * 100_000, "not valid JSON"),
         ],
     )
-    def test_what_is_no_term(self, line: str, what: str, tmp_path: Path) -> None:
+    def test_invalid_patterns(self, line: str, what: str, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=what):
             Gazetteer.load(put(tmp_path, "x.jsonl", line))
 
@@ -181,7 +183,7 @@ class TestSkweak:
             assert terms(gazetteer) == [("aspirin", "C"), ("gold salt", "C"), ("gout", "D")]
             assert [content.split("\n")[e.line - 1].strip(' ",') for e in gazetteer] == ["aspirin", "gold", "gout"]
 
-    @pytest.mark.parametrize("content", ["[]", '{"C": "x"}', "{", '{"C": [5]}'])
+    @pytest.mark.parametrize("content", ["[]", '{"C": "x"}', "{", '{"C": [5]}', "[" * 100_000])
     def test_wrong_files(self, content: str, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="x.json"):
             Gazetteer.load(put(tmp_path, "x.json", content))
@@ -262,7 +264,7 @@ def test_round_trip(name: str, entries: list[Entry], tmp_path_factory: pytest.Te
         assert [e[:4] for e in back] == [e[:4] for e in entries]
 
 
-def test_writing_what_cannot_be(tmp_path: Path) -> None:
+def test_invalid_outputs(tmp_path: Path) -> None:
     gazetteer = Gazetteer((Entry("a", "x/y"),))
     with pytest.raises(InputError, match="cannot be a file name"):
         write_gazetteer(gazetteer, tmp_path / "x")

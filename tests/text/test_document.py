@@ -33,20 +33,20 @@ def test_spans_are_a_sorted_set() -> None:
         (Span(0, 1, ""), "span 0–1 has an empty label"),
     ],
 )
-def test_wrong_spans_are_refused(span: Span, what: str) -> None:
+def test_invalid_spans_are_rejected(span: Span, what: str) -> None:
     for document in ({"spans": (span,)}, {"gold": (span,)}):
         with pytest.raises(ValueError, match=what.replace("(", r"\(").replace(")", r"\)")):
             Document("abcd", **document)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("words", [[(0, 2), (1, 3)], [(2, 3), (0, 1)], [(0, 9)], [(1, 1)]])
-def test_wrong_words_are_refused(words: list[tuple[int, int]]) -> None:
+def test_invalid_words_are_rejected(words: list[tuple[int, int]]) -> None:
     with pytest.raises(ValueError, match=r"word \d"):
         Document("abcd", given_words=tuple(Word(*word) for word in words))
 
 
 @given(st.lists(st.text(min_size=1, max_size=5), max_size=8), st.data())
-def test_given_words_stay_as_they_are(words: list[str], data: st.DataObject) -> None:
+def test_given_words_are_kept(words: list[str], data: st.DataObject) -> None:
     starts = data.draw(st.sets(st.integers(0, len(words) - 1))) if words else set()
     spans = [WordSpan(start, data.draw(st.integers(start + 1, len(words))), "X") for start in sorted(starts)]
     document = Document.from_words(words, spans)
@@ -56,7 +56,7 @@ def test_given_words_stay_as_they_are(words: list[str], data: st.DataObject) -> 
     assert [document.surface(s) for s in document.spans] == [" ".join(words[s.start : s.end]) for s in spans]
 
 
-def test_word_spans_take_in_whole_words() -> None:
+def test_word_spans_cover_whole_words() -> None:
     document = Document(
         "say paracetamol-free now", (Span(6, 9, "C"), Span(3, 4, "gap")), given_words=(Word(4, 20), Word(21, 24))
     )
@@ -65,7 +65,7 @@ def test_word_spans_take_in_whole_words() -> None:
 
 
 @given(st.text("ab-1 ,", max_size=20), st.data())
-def test_words_can_be_cut_where_spans_need_it(text: str, data: st.DataObject) -> None:
+def test_words_are_split_at_span_edges(text: str, data: st.DataObject) -> None:
     spans = []
     for _ in range(3):
         if len(text) > 1:
@@ -79,7 +79,7 @@ def test_words_can_be_cut_where_spans_need_it(text: str, data: st.DataObject) ->
     assert "".join(document.word_texts) == text.replace(" ", "")
 
 
-def test_gold_spans_follow_the_same_rules() -> None:
+def test_gold_spans_are_treated_like_spans() -> None:
     document = Document("ab cd", (Span(0, 2, "X"),), gold=(Span(1, 4, "Y"),))
     assert not document.spans_fit_words
     cut = document.split_at_spans()

@@ -39,9 +39,9 @@ def test_against_brute_force(pairs: list[Pair]) -> None:
     scores = score(documents(pairs))
     gold, guess = flat(pairs, 0), flat(pairs, 1)
     assert scores.overall == Counts(sum(g in gold for g in guess), len(guess), len(gold))
-    places = [g[:3] for g in gold]
-    assert scores.loc == Counts(sum(g[:3] in places for g in guess), len(guess), len(gold))
-    located = [g for g in guess if g[:3] in places]
+    boundaries = [g[:3] for g in gold]
+    assert scores.loc == Counts(sum(g[:3] in boundaries for g in guess), len(guess), len(gold))
+    located = [g for g in guess if g[:3] in boundaries]
     assert scores.cls == Counts(sum(g in gold for g in located), len(located), len(gold))
     for label, counts in scores.types.items():
         of_label = [g for g in guess if g[3] == label]
@@ -51,14 +51,14 @@ def test_against_brute_force(pairs: list[Pair]) -> None:
 
 @given(PAIRS)
 def test_against_sklearn(pairs: list[Pair]) -> None:
-    """Flattened: every place that either side marks is a sample with a gold and a predicted label."""
+    """Every marked pair of boundaries is a sample with a gold and a predicted label."""
     gold = {(i, s.start, s.end): s.label for i, pair in enumerate(pairs) for s in pair[0]}
     guess = {(i, s.start, s.end): s.label for i, pair in enumerate(pairs) for s in pair[1]}
-    places = sorted(gold.keys() | guess.keys())
+    boundaries = sorted(gold.keys() | guess.keys())
     labels = sorted({*gold.values(), *guess.values()})
     if not labels:
         return
-    y_true, y_pred = [gold.get(p, "none") for p in places], [guess.get(p, "none") for p in places]
+    y_true, y_pred = [gold.get(p, "none") for p in boundaries], [guess.get(p, "none") for p in boundaries]
     scores = score(documents(pairs))
     for average, ours in (("micro", scores.overall), ("macro", scores.macro)):
         theirs = precision_recall_fscore_support(y_true, y_pred, labels=labels, average=average, zero_division=0)
@@ -68,7 +68,7 @@ def test_against_sklearn(pairs: list[Pair]) -> None:
 @given(PAIRS)
 def test_against_nervaluate(pairs: list[Pair]) -> None:
     def entities(spans: list[WordSpan]) -> list[dict[str, object]]:
-        """Its ends are inclusive."""
+        """Spans with the inclusive ends of nervaluate."""
         return [{"label": s.label, "start": s.start, "end": s.end - 1} for s in spans]
 
     if not any(gold or guess for gold, guess in pairs):
@@ -83,7 +83,7 @@ def test_against_nervaluate(pairs: list[Pair]) -> None:
 
 
 @given(PAIRS, st.sets(st.sampled_from(WORDS)))
-def test_seen_and_unseen_make_up_the_whole(pairs: list[Pair], terms: set[str]) -> None:
+def test_seen_and_unseen_add_up_to_overall(pairs: list[Pair], terms: set[str]) -> None:
     scores = score(documents(pairs), terms={term.upper() for term in terms})
     assert scores.seen is not None
     assert scores.unseen is not None
@@ -92,7 +92,7 @@ def test_seen_and_unseen_make_up_the_whole(pairs: list[Pair], terms: set[str]) -
     assert scores.seen.gold == len(known)
 
 
-def test_the_papers_definitions() -> None:
+def test_definitions_of_the_paper() -> None:
     """Loc. ignores labels; Cls. keeps gold spans that were never found as misses."""
     text = "one two three four"
     gold = Document(text, (Span(0, 3, "A"), Span(4, 7, "A"), Span(8, 13, "B"), Span(14, 18, "B")))
@@ -104,13 +104,13 @@ def test_the_papers_definitions() -> None:
     assert scores.cls.f1 == pytest.approx(2 * 0.5 * 0.25 / 0.75)
 
 
-def test_surfaces_are_seen_whatever_their_case_and_spacing() -> None:
+def test_seen_ignores_case_and_spacing() -> None:
     gold = Document("Heart  ATTACK", (Span(0, 13, "D"),))
     scores = score([(gold, gold)], terms=["heart attack"])
     assert (scores.seen, scores.unseen) == (Counts(1, 1, 1), Counts(0, 0, 0))
 
 
-def test_json_says_what_the_scores_say() -> None:
+def test_json_equals_the_scores() -> None:
     text = "one two"
     gold = Document(text, (Span(0, 3, "A"), Span(4, 7, "B")))
     guess = Document(text, (Span(0, 3, "A"), Span(0, 3, "B"), Span(4, 7, "A")))
@@ -126,20 +126,20 @@ def test_json_says_what_the_scores_say() -> None:
     assert shown["intervals"]["cls"]["recall"] == [0.5, 0.5]
 
 
-def test_nothing_to_find_is_zero_not_an_error() -> None:
+def test_scores_without_spans_are_zero() -> None:
     scores = score([(Document("a"), Document("a"))], bootstrap=10)
     assert (scores.overall.precision, scores.overall.recall, scores.overall.f1) == (0, 0, 0)
     assert scores.macro == (0, 0, 0)
     assert score([]).documents == 0
 
 
-def test_texts_must_be_the_same() -> None:
+def test_texts_must_be_equal() -> None:
     with pytest.raises(ValueError, match="document 1: gold and predicted text differ"):
         score([(Document("a"), Document("b"))])
 
 
-def test_bootstrap_intervals_have_the_width_that_theory_gives() -> None:
-    """Each document has one span, found with probability 0.7: precision is a mean of coin tosses."""
+def test_bootstrap_intervals_have_the_theoretical_width() -> None:
+    """Each document has one span, found with probability 0.7: precision is a binomial mean."""
     generator = random.Random(1)
     size, rate = 1000, 0.7
     gold = Document("a b", (Span(0, 1, "X"),))
@@ -157,7 +157,7 @@ def test_bootstrap_intervals_have_the_width_that_theory_gives() -> None:
     assert narrower.high < interval.high
 
 
-def test_perfect_predictions_leave_no_doubt() -> None:
+def test_intervals_of_perfect_predictions() -> None:
     gold = Document("a b", (Span(0, 1, "X"),))
     intervals = score([(gold, gold)] * 20, bootstrap=50).intervals
     assert {edge for part in intervals.values() for interval in part.values() for edge in interval} == {1.0}

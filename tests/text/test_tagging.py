@@ -26,13 +26,13 @@ def test_bio_round_trip(spans: list[WordSpan]) -> None:
 
 
 @given(word_spans(LENGTH, Keeps(0), ("PER", "LOC")))
-def test_io_round_trip_where_nothing_touches(spans: list[WordSpan]) -> None:
+def test_io_round_trip_without_touching_spans(spans: list[WordSpan]) -> None:
     decoded = decode(encode(spans, LENGTH, "io"))
     assert decoded.spans == tuple(spans)
     assert decoded.oddities.repairs("io") == 0
 
 
-def test_io_merges_what_touches() -> None:
+def test_io_merges_touching_spans() -> None:
     tags = encode([WordSpan(0, 1, "PER"), WordSpan(1, 3, "PER"), WordSpan(3, 4, "LOC")], 4, "io")
     assert decode(tags).spans == (WordSpan(0, 3, "PER"), WordSpan(3, 4, "LOC"))
 
@@ -55,7 +55,7 @@ def test_bioes_and_bilou_as_spacy_reads_them(spans: list[WordSpan], letters: str
 
 @given(word_spans(LENGTH, Keeps.TOUCHING, ("PER", "LOC")))
 def test_iob1(spans: list[WordSpan]) -> None:
-    """B only where a span touches one of the same label before it."""
+    """B is used only for a span directly after one of the same label."""
     tags = encode(spans, LENGTH, "io")
     for one, other in pairwise(spans):
         if one.end == other.start and one.label == other.label:
@@ -67,7 +67,7 @@ def test_iob1(spans: list[WordSpan]) -> None:
 
 
 def conlleval(tags: list[str]) -> list[tuple[int, int, str]]:
-    """The chunks that the CoNLL shared task's script finds, written down as its two predicates."""
+    """Chunks as in the script of the CoNLL shared task, with its two predicates."""
     spans, start = [], None
     pairs = [("O", ""), *(("O", "") if t == "O" else tuple(t.split("-", 1)) for t in tags), ("O", "")]
     for i in range(1, len(pairs)):
@@ -83,7 +83,7 @@ def conlleval(tags: list[str]) -> list[tuple[int, int, str]]:
 
 
 @given(TAGS)
-def test_wrong_sequences_are_read_as_conlleval_reads_them(tags: list[str]) -> None:
+def test_invalid_sequences_are_read_like_conlleval(tags: list[str]) -> None:
     assert [tuple(span) for span in decode(tags).spans] == conlleval(tags)
 
 

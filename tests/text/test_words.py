@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mproto.text.words import Word, _split_chunk, split_words
 
-# Anything at all, and strings made of what splitters trip over.
+# Arbitrary text, and strings of characters that are hard for word splitters.
 TEXTS = st.text() | st.text("aB1 -'’.,:/@&_()\n\t\u0301\u200d\u00ad\ufe0f中ひعאहि👩⚕👍🏽🇬🇧\x00\x85\ud800", max_size=40)
 
 
@@ -30,25 +30,25 @@ def test_nothing_is_lost(text: str) -> None:
 
 
 @given(TEXTS)
-def test_words_hold_no_white_space(text: str) -> None:
+def test_words_contain_no_white_space(text: str) -> None:
     assert not any(char.isspace() for word in split(text) for char in word)
 
 
 @given(TEXTS, TEXTS)
-def test_a_blank_separates(one: str, other: str) -> None:
+def test_a_space_separates_words(one: str, other: str) -> None:
     shifted = [Word(start + len(one) + 1, end + len(one) + 1) for start, end in split_words(other)]
     assert list(split_words(f"{one} {other}")) == [*split_words(one), *shifted]
 
 
 @given(TEXTS | st.lists(st.sampled_from(["a", "IL-2", "a.b@c.org", "U.S.", "'s", "\n", "b\u0301", ""])).map(" ".join))
-def test_pieces_between_blanks_are_split_as_the_rules_split_the_whole_text(text: str) -> None:
+def test_splitting_by_chunks_equals_splitting_the_whole_text(text: str) -> None:
     assert split_words(text) == _split_chunk(text)
     assert all(type(word) is Word for word in split_words(text))
 
 
 @pytest.mark.parametrize("word", ["aspirin", "22-oxacalcitriol", "IL-2", "5-HT3", "L-dopa", "N-acetyl-p-aminophenol"])
 @pytest.mark.parametrize("around", ["{}", "({})", "the {}, which", '"{}"', "{}."])
-def test_names_stay_whole(word: str, around: str) -> None:
+def test_names_are_one_word(word: str, around: str) -> None:
     assert word in split(around.format(word))
 
 
@@ -89,7 +89,7 @@ def test_rules(text: str, words: list[str]) -> None:
 @pytest.mark.parametrize(
     "unit", ["a", "a-", "1.", "a'", "a.", "ab.cd.", "a.b@", "https://", "-+", "\u0301", ".", "1,a-"]
 )
-def test_long_runs_do_not_explode(unit: str) -> None:
+def test_long_runs_take_linear_time(unit: str) -> None:
     """A quadratic pattern would take minutes here."""
     text = unit * (200_000 // len(unit))
     assert sum(end - start for start, end in split_words(text)) == len(text)

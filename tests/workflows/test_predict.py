@@ -260,7 +260,9 @@ def test_plain_text_from_standard_input(
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Aspirin helps.\n")))
         assert main([*call, *more]) == code
     error = capsys.readouterr().err
-    assert "standard input: its format cannot be told from its content; pass --from text if it is plain text" in error
+    assert (
+        "standard input: its format cannot be detected from its content; pass --from text if it is plain text" in error
+    )
     assert [document.text for document in read_documents(tmp_path / "out.jsonl")] == ["Aspirin helps."]
 
 
@@ -271,7 +273,7 @@ def test_names_that_say_no_format_that_holds_labels(
     path = tmp_path / file
     path.write_bytes(texts.read_bytes() if path.suffix == ".txt" else b'{"text": "Aspirin", "spans": []}\n')
     for name, message in (
-        ("o.csv", "cannot be told from the name; name it with --to"),
+        ("o.csv", "cannot be determined from the file name; name it with --to"),
         ("o.txt", "cannot hold labels"),
     ):
         assert main(["predict", str(saved), str(path), "--output", str(tmp_path / name)]) == 2

@@ -1,1 +1,1 @@
-"""From words to what an encoder reads: sub-words, windows, and which windows go together. Knows no network."""
+"""From words to the inputs of an encoder: sub-words, windows, batches. Needs no torch."""

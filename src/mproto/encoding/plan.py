@@ -1,4 +1,4 @@
-"""Which windows are read together."""
+"""Group windows into batches."""
 
 from __future__ import annotations
 
@@ -7,23 +7,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CACHED = 1024
-"""Sub-words that a CPU best reads together: more do not fit into its cache."""
+CPU_TOKEN_BUDGET = 1024
+"""Sub-words in a batch on a CPU.
+
+Larger batches do not fit into its cache and are slower per sub-word.
+"""
 
 
 def longest_first(
     indices: Sequence[int], lengths: Sequence[int], *, batch_size: int, token_budget: int
 ) -> list[list[int]]:
-    """Batches in order of falling length: the first of each is its longest, and memory that does not suffice shows at once.
+    """Group windows into batches by descending length.
 
-    A batch has at most `batch_size` windows and, filled up, at most `token_budget` sub-words; a window beyond the budget
-    goes alone.
+    The first window of a batch is its longest. The first batch needs the most memory, so running
+    out of memory shows at once and not after an hour.
 
     Args:
-        indices: of the windows, each once.
-        lengths: sub-words of each window there is.
-        batch_size: most windows of a batch.
-        token_budget: most sub-words of a batch, filling included.
+        indices: the windows to group, each once.
+        lengths: the number of sub-words of every window; `indices` point into it.
+        batch_size: the maximum number of windows in a batch.
+        token_budget: the maximum number of sub-words in a batch, padding included. A longer window
+            gets a batch of its own.
+
+    Returns:
+        The indices of each batch.
     """
     if batch_size < 1 or token_budget < 1:
         raise ValueError(f"batch_size {batch_size} and token_budget {token_budget} must be at least 1")

@@ -1,8 +1,9 @@
-"""Where sentences end, as far as single words tell: where a long text is best split.
+"""Find sentence ends in a list of words. Long texts are split there.
 
-A wrong end costs little, some words of context, and a missed one less: texts have enough of them. So what is told is what
-is clear: a full stop, a question or exclamation mark, with closing quotes and brackets, unless a small letter follows, or
-what is before a full stop may be an abbreviation (`Dr.`, `J.`, `U.S.`, `No.`).
+The rules look at single words only. A wrong sentence end costs a few words of context, and a missed
+one costs less, so the rules accept clear cases alone: a full stop, question mark or exclamation
+mark, with any closing quotes and brackets. It is not a sentence end if a lower-case letter follows,
+or if the word before a full stop may be an abbreviation (`Dr.`, `J.`, `U.S.`, `No.`).
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ _CLOSING = "\"'”’»)\\]}"
 _STOPS = ".!?…。！？"
 _STOP = re.compile(rf"(.*?)([{_STOPS}]+)[{_CLOSING}]*", re.DOTALL)
 _CLOSED = re.compile(rf"[{_CLOSING}]+|''")
-_SHORT = 3
-"""Letters of what may be an abbreviation, where one of them is a capital."""
+_MAX_ABBREVIATION = 3
+"""A word of at most this many letters may be an abbreviation if it has a capital."""
 
 
 def sentence_ends(words: Sequence[str]) -> list[int]:
-    """The numbers of words up to the end of each sentence that is followed by another, in rising order."""
+    """Return the end (exclusive, in words) of each sentence but the last, in ascending order."""
     ends = []
     count = len(words)
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         stop = _STOP.fullmatch(word)
         if stop is None:
             continue
-        before = stop[1] or (words[place - 1] if place else "")
-        if stop[2] == "." and _may_be_short(before):
+        before = stop[1] or (words[index - 1] if index else "")
+        if stop[2] == "." and _may_be_abbreviation(before):
             continue
-        end = place + 1
+        end = index + 1
         while end < count and _CLOSED.fullmatch(words[end]):
             end += 1
         if end < count and not words[end][0].islower() and words[end][0] not in _STOPS:
@@ -40,5 +41,5 @@ def sentence_ends(words: Sequence[str]) -> list[int]:
     return ends
 
 
-def _may_be_short(word: str) -> bool:
-    return "." in word or (len(word) <= _SHORT and not word.islower() and any(map(str.isalpha, word)))
+def _may_be_abbreviation(word: str) -> bool:
+    return "." in word or (len(word) <= _MAX_ABBREVIATION and not word.islower() and any(map(str.isalpha, word)))

@@ -1,7 +1,8 @@
-"""How words are written: capitals, digits, signs. Tokenizers that throw letter case away hide it from an encoder.
+"""Word shapes: how a word is written (capitals, digits, punctuation).
 
-In many texts a name is told by its capital letter alone. So where the tokenizer makes one of `Apple` and `apple`, the encoder
-gets the shape of every word beside its sub-words.
+In many texts only a capital letter marks a name. An uncased tokenizer maps `Apple` and `apple` to
+the same sub-words, so an encoder with such a tokenizer gets the shape of every word as an
+additional input.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ PROBES = ["Paris", "WHO", "McDonald", "Tablet"]
 
 
 class Shape(IntEnum):
-    """Shapes of words; `NONE` is for what is no word, such as filling."""
+    """Word shapes. `NONE` marks positions without a word: special tokens and padding."""
 
     NONE = 0
     LOWER = 1
@@ -29,7 +30,11 @@ class Shape(IntEnum):
 
 
 def shape_of(word: str) -> Shape:
-    """`aspirin`, `Aspirin`, `A`, `NSAID`, `eGFR` or `B12`, `2.5`, `(`."""
+    """Return the shape of a word.
+
+    Examples, in the order of `Shape`: `aspirin`, `Aspirin`, `A` or `B12`, `NSAID`, `eGFR`, `2.5`,
+    `(`.
+    """
     letters = [character for character in word if character.isalpha()]
     if not letters:
         return Shape.DIGITS if any(character.isdigit() for character in word) else Shape.SIGNS
@@ -42,6 +47,6 @@ def shape_of(word: str) -> Shape:
 
 
 def keeps_case(tokens: Tokens) -> bool:
-    """Whether words in capitals and in small letters have different sub-words."""
-    pieces = tokens.pieces([*PROBES, *map(str.lower, PROBES)], most=100)
+    """Whether the tokenizer maps a word and its lower-case form to different sub-words."""
+    pieces = tokens.pieces([*PROBES, *map(str.lower, PROBES)], max_pieces=100)
     return any(pieces[word] != pieces[word.lower()] for word in PROBES)

@@ -1,4 +1,7 @@
-"""Words to sub-words, with the tokenizers library alone: exported models are used without any other."""
+"""Words to sub-words.
+
+Needs the tokenizers library only, so exported models run without transformers.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,23 @@ from tokenizers import Tokenizer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-CHUNK, LINE = 10_000, 100  # words of one call of the tokenizer, which holds all its results in memory, and of one line
-_SURROGATES = re.compile("[\ud800-\udfff]")  # the tokenizers library refuses text that UTF-8 cannot hold
+CHUNK = 10_000
+"""Words in one call of the tokenizer, which holds all its results in memory."""
+LINE = 100
+"""Words in one input line of the tokenizer."""
+_SURROGATES = re.compile("[\ud800-\udfff]")  # the tokenizers library rejects text that UTF-8 cannot encode
 
 
 class Tokens:
-    """What an encoder's tokenizer makes of single words.
+    """An encoder's tokenizer, applied to single words.
 
     Args:
-        tokenizer: any; it is copied.
-        unknown: the sub-word for words that have none.
-        pad: the sub-word that fills up shorter inputs.
+        tokenizer: the tokenizer; it is copied.
+        unknown: the id of the sub-word for words without any.
+        pad: the id of the padding sub-word.
 
     Attributes:
-        before, after: the sub-words that it puts around a text.
+        before, after: the ids of the special tokens that start and end an input.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, unknown: int, pad: int) -> None:
@@ -36,32 +42,37 @@ class Tokens:
         self.before, self.after = probe.ids[: inside[0]], probe.ids[inside[-1] + 1 :]
 
     def to_json(self) -> str:
-        """The tokenizer, as in a `tokenizer.json`."""
-        found: str = self._tokenizer.to_str()
-        return found
+        """Return the tokenizer in the format of `tokenizer.json`."""
+        content: str = self._tokenizer.to_str()
+        return content
 
-    def pieces(self, words: Iterable[str], most: int) -> dict[str, list[int]]:
-        """The sub-words of each word, at least one and at most so many.
+    def pieces(self, words: Iterable[str], max_pieces: int) -> dict[str, list[int]]:
+        """Return the sub-word ids of each distinct word, at least one and at most `max_pieces`.
 
-        Fast tokenizers treat given words one by one, so each distinct word needs to be looked at only once.
+        Fast tokenizers treat pre-split words independently of each other, so each distinct word is
+        tokenised only once.
         """
         distinct = list(dict.fromkeys(words))
-        found: dict[str, list[int]] = {}
+        pieces: dict[str, list[int]] = {}
         for start in range(0, len(distinct), CHUNK):
             chunk = distinct[start : start + CHUNK]
-            found.update(
-                (word, own[:most] or [self.unknown]) for word, own in zip(chunk, self._tokenise(chunk), strict=True)
+            pieces.update(
+                (word, ids[:max_pieces] or [self.unknown])
+                for word, ids in zip(chunk, self._tokenise(chunk), strict=True)
             )
-        return found
+        return pieces
 
     def _tokenise(self, words: list[str]) -> list[list[int]]:
-        """The sub-words of each word, perhaps none; in lines of many words, since every line costs."""
+        """Return the sub-word ids of each word, possibly none.
+
+        Each line holds many words, since every line has a cost.
+        """
         words = [_SURROGATES.sub("\ufffd", word) for word in words]
         lines = [words[start : start + LINE] for start in range(0, len(words), LINE)]
         encodings = self._tokenizer.encode_batch(lines, is_pretokenized=True, add_special_tokens=False)
-        found: list[list[int]] = [[] for _ in words]
+        pieces: list[list[int]] = [[] for _ in words]
         for number, line in enumerate(encodings):
             for id, word in zip(line.ids, line.word_ids, strict=True):
-                assert word is not None  # without special tokens, all is of some word
-                found[number * LINE + word].append(id)
-        return found
+                assert word is not None  # without special tokens, every sub-word belongs to a word
+                pieces[number * LINE + word].append(id)
+        return pieces

@@ -1,4 +1,4 @@
-"""Terms, and the labels that they give a text."""
+"""Gazetteers (lists of terms with types) and distant labels from them."""
 
 from mproto.gazetteer.annotate import annotate
 from mproto.gazetteer.entries import Entry, Gazetteer

@@ -1,4 +1,7 @@
-"""Finding patterns in a string of codes (`vocabulary.py`): a daachorse automaton, or a plain trie where that is missing."""
+"""Find patterns in a string of word codes (`vocabulary.py`).
+
+Uses a daachorse automaton, or a trie in plain Python if daachorse is not installed.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-Found = list[tuple[int, int, int]]
-"""Start and end in the string of codes, and the number of the pattern."""
+Hits = list[tuple[int, int, int]]
+"""For each hit: start and end in the string of codes, and the pattern's number."""
 
 
 class Automaton(Protocol):
-    """What a matcher needs."""
+    """Finds the patterns it was built from."""
 
-    def find(self, codes: str) -> Found:
-        """The longest pattern at the leftmost place, and so on behind it."""
+    def find(self, codes: str) -> Hits:
+        """Return the leftmost longest hits, from left to right, without overlaps."""
 
 
 def build(patterns: Sequence[str]) -> Automaton:
-    """An automaton for patterns of codes, each different from the others."""
+    """Build an automaton from distinct patterns of codes."""
     try:
         return DoubleArray.build(patterns)
     except ImportError:
@@ -30,11 +33,14 @@ def build(patterns: Sequence[str]) -> Automaton:
 
 
 class DoubleArray:
-    """A double-array Aho–Corasick automaton in Rust, whose cost per word hardly grows with the number of patterns."""
+    """A double-array Aho–Corasick automaton in Rust.
+
+    Its cost per word hardly depends on the number of patterns.
+    """
 
     def __init__(self, automaton: Any) -> None:
         self._automaton = automaton
-        self.find: Callable[[str], Found] = automaton.find
+        self.find: Callable[[str], Hits] = automaton.find
 
     @classmethod
     def build(cls, patterns: Sequence[str]) -> Self:
@@ -45,7 +51,7 @@ class DoubleArray:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """From what `to_bytes` gave.
+        """Restore an automaton from the output of `to_bytes`.
 
         Raises:
             ValueError: the data are damaged.
@@ -60,7 +66,7 @@ class DoubleArray:
 
 
 class Trie:
-    """The same in plain Python: nested dictionaries of codes."""
+    """The same search in plain Python, with nested dictionaries of codes."""
 
     END = ""
 
@@ -72,18 +78,18 @@ class Trie:
                 node = node.setdefault(pattern[i : i + WIDTH], {})
             node[self.END] = number
 
-    def find(self, codes: str) -> Found:
-        found: Found = []
+    def find(self, codes: str) -> Hits:
+        hits: Hits = []
         position = 0
         while position < len(codes):
             number, end = self._longest(codes, position)
             if number >= 0:
-                found.append((position, end, number))
+                hits.append((position, end, number))
             position = end if number >= 0 else position + WIDTH
-        return found
+        return hits
 
     def _longest(self, codes: str, start: int) -> tuple[int, int]:
-        """The number of the longest pattern here and where it ends, or a negative number."""
+        """Return the number and end of the longest pattern at `start`; -1 if there is none."""
         node = self._root
         number, end = -1, start
         for i in range(start, len(codes), WIDTH):

@@ -1,4 +1,4 @@
-"""Everyday English words: a term that is one of them deserves a second look."""
+"""Common English words. A gazetteer term that is one of them is often ambiguous."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The health of a gazetteer against a corpus: what its entries do there, and which of them deserve a look."""
+"""Check a gazetteer against a corpus: what its terms match there, and which of them to review."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mproto.gazetteer.annotate import LOOKED_AT
+from mproto.gazetteer.annotate import INSPECTED_DOCUMENTS
 from mproto.gazetteer.common_words import COMMON_WORDS
 from mproto.gazetteer.forms import forms
 from mproto.gazetteer.matcher import resolve
-from mproto.gazetteer.names import settled_matcher
+from mproto.gazetteer.names import matcher_with_detected_names
 from mproto.gazetteer.options import MatchOptions
 from mproto.text.document import Span
 from mproto.text.scoring import Counts
@@ -29,7 +29,7 @@ LONGEST_INSIDE = 10
 
 
 class Context(NamedTuple):
-    """A place where an entry was found: the text before it, the match itself, the text behind."""
+    """A match in context: the text before it, the match, the text after it."""
 
     before: str
     match: str
@@ -38,14 +38,14 @@ class Context(NamedTuple):
 
 @dataclass
 class EntryHealth:
-    """What one term does in the corpus. Terms of several types are one.
+    """The matches of one term in the corpus. A term with several types counts as one.
 
     Attributes:
         entries: its entries, one for each time that it is listed.
-        hits: how often it was found, and not as part of a longer term.
-        correct: where the corpus has gold spans, how many of the hits are right.
-        lower: hits in lower case, although the term is written with a capital.
-        contexts: the first places.
+        hits: the number of matches, not counting those inside longer terms.
+        correct: the number of correct hits, if the corpus has gold spans.
+        lower: the number of hits in lower case, if the term has a capital.
+        contexts: the first hits in context.
     """
 
     entries: tuple[Entry, ...]
@@ -68,7 +68,7 @@ class EntryHealth:
 
 
 class Sentence(NamedTuple):
-    """A sentence to look at: its text, what was found in it, and why it matters."""
+    """A document to review: its text, its matches, and the reason."""
 
     text: str
     spans: tuple[Span, ...]
@@ -77,7 +77,15 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeCoverage:
-    """What a type's entries cover."""
+    """The coverage of one type.
+
+    Attributes:
+        type: the type.
+        entries: the number of its entries.
+        used: the number of its terms that were found.
+        hits: the number of matches.
+        documents: the number of documents with a match.
+    """
 
     type: str
     entries: int
@@ -88,23 +96,23 @@ class TypeCoverage:
 
 @dataclass(frozen=True)
 class Health:
-    """The report. Lists are sorted by how much they matter.
+    """The report. Lists are sorted by importance.
 
     Attributes:
         documents, words: the size of the corpus.
-        covered: documents in which any term was found.
-        types: what each type covers.
-        names: types whose capitals count, because the options say so or this corpus writes their terms with capitals.
-        found: terms that were found, most hits first.
-        dead: terms that were never found.
-        inside: terms that were found inside longer terms only, with how often.
-        ambiguous: found terms of more than one type.
-        common: found terms that are everyday words, or capitalised ones found mostly in small letters.
-        duplicates: entries listed more than once under one type, with how often.
-        near_duplicates: surfaces that differ only in case, punctuation, spacing or a plural.
-        too_long: entries of more words than the longest document.
-        sentences: those that matter most to look at.
-        scores: of the labels that the gazetteer gives, where the corpus has gold spans.
+        covered: the number of documents with a match.
+        types: the coverage of each type.
+        names: the types that are names, given by the options or detected in this corpus.
+        found: the terms that were found, most hits first.
+        dead: the terms that were never found.
+        inside: the terms found only inside longer terms, with their counts.
+        ambiguous: found terms with more than one type.
+        common: found terms that are common words, and capitalised terms found mostly in lower case.
+        duplicates: entries listed more than once under one type, with their counts.
+        near_duplicates: groups of terms that differ only in case, punctuation, spacing or a plural.
+        too_long: entries with more words than the longest document.
+        sentences: the documents to review first.
+        scores: the scores of the gazetteer's labels, if the corpus has gold spans.
     """
 
     documents: int
@@ -124,7 +132,7 @@ class Health:
     scores: Counts | None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return the report as plain values for JSON."""
         return {
             "documents": self.documents,
             "words": self.words,
@@ -159,15 +167,15 @@ class Health:
 
 
 def examine(documents: Iterable[Document], gazetteer: Gazetteer, options: MatchOptions = MatchOptions()) -> Health:
-    """Look at what a gazetteer's terms do in a corpus.
+    """Check a gazetteer against a corpus.
 
-    Where documents have gold spans (or, without these, spans), the precision of every term is counted too.
+    If documents have gold spans, or else spans, the precision of every term is computed too.
     """
     stream = iter(documents)
-    first = list(islice(stream, LOOKED_AT))
-    examination = _Examination(settled_matcher(gazetteer, options, first))
-    for document in chain(first, stream):
-        examination.look_at(document)
+    inspected = list(islice(stream, INSPECTED_DOCUMENTS))
+    examination = _Examination(matcher_with_detected_names(gazetteer, options, inspected))
+    for document in chain(inspected, stream):
+        examination.add(document)
     return examination.report()
 
 
@@ -182,53 +190,56 @@ class _Examination:
         self.documents = self.words = self.covered = self.longest = 0
         self.type_hits: Counter[str] = Counter()
         self.type_documents: Counter[str] = Counter()
-        self.inner: Counter[tuple[str, ...]] = Counter()
-        self.seen: list[tuple[Document, tuple[str, ...]]] = []
-        self.gold_known = False
+        self.part_counts: Counter[tuple[str, ...]] = Counter()
+        self.matched: list[tuple[Document, tuple[str, ...]]] = []
+        self.has_gold = False
         self.counts = [0, 0, 0]
 
-    def look_at(self, document: Document) -> None:
+    def add(self, document: Document) -> None:
         texts = document.word_texts
         self.documents += 1
         self.words += len(texts)
         self.longest = max(self.longest, len(texts))
         gold = document.gold if document.gold is not None else document.spans
-        self.gold_known |= document.gold is not None or bool(document.spans)
-        right = set(gold)
+        self.has_gold |= document.gold is not None or bool(document.spans)
+        gold_spans = set(gold)
         labelled: set[str] = set()
         matches = self.matcher.matches(texts)
         for match in matches:
             labels = resolve([entry.type for entry in match.entries], self.options)
-            place = document.words[match.start].start, document.words[match.end - 1].end
-            is_right = any(Span(*place, label) in right for label in labels)
+            start, end = document.words[match.start].start, document.words[match.end - 1].end
+            is_correct = any(Span(start, end, label) in gold_spans for label in labels)
             labelled.update(labels)
             self.type_hits.update(labels)
-            self.counts[0] += is_right
+            self.counts[0] += is_correct
             self.counts[1] += len(labels)
-            self._count(document, match, place, is_right=is_right)
-        self.counts[2] += len(right)
+            self._count(document, match, start, end, is_correct=is_correct)
+        self.counts[2] += len(gold_spans)
         self.covered += bool(matches)
         self.type_documents.update(labelled)
         if matches:
-            self.seen.append((document, tuple({e.surface for m in matches for e in m.entries})))
+            self.matched.append((document, tuple({e.surface for m in matches for e in m.entries})))
 
-    def _count(self, document: Document, match: Match, place: tuple[int, int], *, is_right: bool) -> None:
-        written = document.text[slice(*place)]
+    def _count(self, document: Document, match: Match, start: int, end: int, *, is_correct: bool) -> None:
+        written = document.text[start:end]
         for surface in {entry.surface for entry in match.entries}:
             health = self.health[surface]
             health.hits += 1
-            health.correct += is_right
+            health.correct += is_correct
             health.lower += surface[0].isupper() and written.islower()
             if len(health.contexts) < CONTEXTS:
-                before = document.text[max(0, place[0] - CONTEXT_WIDTH) : place[0]]
-                health.contexts.append(Context(before, written, document.text[place[1] : place[1] + CONTEXT_WIDTH]))
+                before = document.text[max(0, start - CONTEXT_WIDTH) : start]
+                health.contexts.append(Context(before, written, document.text[end : end + CONTEXT_WIDTH]))
         if match.end - match.start > 1:
-            self.inner.update(_inner([word.casefold() for word in document.word_texts[match.start : match.end]]))
+            words = document.word_texts[match.start : match.end]
+            self.part_counts.update(_proper_parts([word.casefold() for word in words]))
 
     def report(self) -> Health:
         found = sorted((h for h in self.health.values() if h.hits), key=lambda h: (-h.hits, h.surface))
         unused = [h for h in self.health.values() if not h.hits]
-        inside = [(h, max((self.inner[form] for form in forms(h.surface, self.options)), default=0)) for h in unused]
+        inside = [
+            (h, max((self.part_counts[form] for form in forms(h.surface, self.options)), default=0)) for h in unused
+        ]
         ambiguous = [h for h in found if len(h.types) > 1]
         common = [h for h in found if h.surface.casefold() in COMMON_WORDS or h.lower * 2 > h.hits]
         return Health(
@@ -246,7 +257,7 @@ class _Examination:
             near_duplicates=_near_duplicates(self.gazetteer),
             too_long=tuple(e for e in self.gazetteer if len(e.surface.split()) > self.longest),
             sentences=tuple(self._sentences(ambiguous, common, found)),
-            scores=Counts(*self.counts) if self.gold_known else None,
+            scores=Counts(*self.counts) if self.has_gold else None,
         )
 
     def _coverage(self, type_: str) -> TypeCoverage:
@@ -262,29 +273,29 @@ class _Examination:
     def _sentences(
         self, ambiguous: Sequence[EntryHealth], common: Sequence[EntryHealth], found: Sequence[EntryHealth]
     ) -> Iterator[Sentence]:
-        """For each troublesome term, the worst first, a sentence with as many such terms as possible."""
-        why = {h.surface: "is often wrong here" for h in found if self.gold_known and h.hits > 1 and h.precision < 0.5}
-        why |= {health.surface: "is an everyday word" for health in common}
+        """Yield a document for each problematic term, preferring documents with several of them."""
+        why = {h.surface: "is often wrong here" for h in found if self.has_gold and h.hits > 1 and h.precision < 0.5}
+        why |= {health.surface: "is a common word" for health in common}
         why |= {health.surface: f"is {' and '.join(health.types)}" for health in ambiguous}
-        troubles = sorted(why, key=lambda s: (-self.health[s].hits, len(self.health[s].types) == 1))
+        problematic = sorted(why, key=lambda s: (-self.health[s].hits, len(self.health[s].types) == 1))
         others = [health.surface for health in found if health.surface not in why]
         chosen: set[int] = set()
-        for surface in [*troubles, *others]:
+        for surface in [*problematic, *others]:
             if len(chosen) == SENTENCES:
                 return
-            candidates = [i for i, (_, terms) in enumerate(self.seen) if surface in terms and i not in chosen]
+            candidates = [i for i, (_, terms) in enumerate(self.matched) if surface in terms and i not in chosen]
             if not candidates:
                 continue
-            best = max(candidates, key=lambda i: sum(term in why for term in self.seen[i][1]))
+            best = max(candidates, key=lambda i: sum(term in why for term in self.matched[i][1]))
             chosen.add(best)
-            document = self.seen[best][0]
+            document = self.matched[best][0]
             reason = why.get(surface, f"is found {self.health[surface].hits} times")
             labelled = document.relabelled(self.matcher.word_spans(document), keep=False)
             yield Sentence(document.text, labelled.spans, f"“{surface}” {reason}")
 
 
-def _inner(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Every proper part of a sequence of words."""
+def _proper_parts(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield all proper parts of a sequence of words, up to `LONGEST_INSIDE` words long."""
     for start in range(len(words)):
         for end in range(start + 1, min(len(words), start + LONGEST_INSIDE) + 1):
             if end - start < len(words):
@@ -300,6 +311,6 @@ def _duplicates(gazetteer: Gazetteer) -> tuple[tuple[Entry, int], ...]:
 def _near_duplicates(gazetteer: Gazetteer) -> tuple[tuple[str, ...], ...]:
     groups: dict[str, dict[str, None]] = defaultdict(dict)
     for surface in dict.fromkeys(entry.surface for entry in gazetteer):
-        key = re.sub(r"[\W_]+", "", surface.casefold())
+        key = re.sub(r"[\W_]+", "", surface.casefold()) or surface
         groups[key.removesuffix("s") if len(key) > 3 else key][surface] = None
     return tuple(tuple(group) for group in groups.values() if len(group) > 1)

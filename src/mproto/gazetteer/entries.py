@@ -1,4 +1,4 @@
-"""A gazetteer: terms with their types, and where each of them came from."""
+"""A gazetteer: terms with their types and the file and line of each."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Entry(NamedTuple):
     """A term.
 
     Attributes:
-        surface: how it is written.
-        type: what it is.
-        id: what the list calls it, where the list has ids; aliases share one.
-        case_sensitive: whether letter case matters; `None` leaves that to the matching options.
-        file, line: where it came from.
+        surface: the text of the term.
+        type: its entity type.
+        id: its id in the source list, or empty; aliases have the same id.
+        case_sensitive: whether letter case matters; `None` leaves it to the matching options.
+        file, line: the file and line that it was read from.
     """
 
     surface: str
@@ -41,7 +41,7 @@ _SURFACE, _TYPE, _CASE = (itemgetter(Entry._fields.index(name)) for name in ("su
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """Entries, in the order of their files."""
+    """A list of entries, in the order of their files."""
 
     entries: tuple[Entry, ...]
 
@@ -54,24 +54,26 @@ class Gazetteer:
         language: str | None = None,
         notes: Notes | None = None,
     ) -> Self:
-        """Read a gazetteer from a file, a folder, or a file or several for each type: `{"Chemical": "chemicals.txt"}`.
+        """Read a gazetteer from a file, a folder, or files by type (`{"Chemical": "drugs.txt"}`).
 
         Args:
-            source: see `docs/gazetteers.md` for the formats.
-            columns: what the columns of a table without a header are, say `("type", "term")`.
-            language: where labels have languages (SKOS), the one to read; labels without any are read too.
-            notes: where left-out rows are counted; without, the first wrong row is an error.
+            source: one path, or one or several paths for each type; `docs/gazetteers.md` lists the
+                formats.
+            columns: the columns of a table without a header, for example `("type", "term")`.
+            language: the language of the labels to read from SKOS, for example `en`; labels without
+                a language are read too. `None` reads all languages.
+            notes: where rejected rows are counted. Without it, the first invalid row is an error.
 
         Raises:
-            InputError: a file is missing, not UTF-8, holds no term, or cannot be understood without a guess.
+            InputError: a file is missing, not UTF-8, contains no terms, or is ambiguous.
         """
         from mproto.gazetteer.readers import read_entries
 
-        named = {None: source} if isinstance(source, (str, Path)) else source
+        by_type = {None: source} if isinstance(source, (str, Path)) else source
         return cls(
             tuple(
                 entry
-                for type_, paths in named.items()
+                for type_, paths in by_type.items()
                 for path in ([paths] if isinstance(paths, (str, Path)) else paths)
                 for entry in read_entries(Path(path), type_, columns=tuple(columns), language=language, notes=notes)
             )
@@ -85,12 +87,12 @@ class Gazetteer:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The types, each once, in order of appearance."""
+        """The distinct types, in order of appearance."""
         return tuple(dict.fromkeys(map(_TYPE, self.entries)))
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many entries each type has."""
+        """The number of entries of each type."""
         return dict(Counter(map(_TYPE, self.entries)))
 
     @property
@@ -99,7 +101,7 @@ class Gazetteer:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when a surface, a type, a case mark or their order does; not with files and lines."""
+        """A hash of all surfaces, types and `case_sensitive` values, in order."""
         cases = set(map(_CASE, self.entries))
         digest = hashlib.sha256()
         for column in (
@@ -111,11 +113,11 @@ class Gazetteer:
         return digest.hexdigest()
 
     def head(self, fraction: float) -> Self:
-        """The first `int(fraction · n) + 1` entries of each type, which is how the paper makes smaller dictionaries."""
-        left = {type_: int(fraction * size) + 1 for type_, size in self.sizes.items()}
+        """Keep the first `int(fraction * n) + 1` entries of each type, as the paper does."""
+        remaining = {type_: int(fraction * size) + 1 for type_, size in self.sizes.items()}
         kept = []
         for entry in self.entries:
-            left[entry.type] -= 1
-            if left[entry.type] >= 0:
+            remaining[entry.type] -= 1
+            if remaining[entry.type] >= 0:
                 kept.append(entry)
         return replace(self, entries=tuple(kept))

@@ -1,4 +1,4 @@
-"""The forms of a term: as sequences of words, in every way that a text may write and split it."""
+"""The forms of a term: all word sequences that match it, and the rules for letter case."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from mproto.gazetteer.entries import Entry
     from mproto.gazetteer.options import MatchOptions, Normalise
 
-SHORT = 3
-"""Terms of at most so many characters keep their case with `case="smart"`."""
+MAX_CASE_SENSITIVE = 3
+"""Terms of at most this many characters are case-sensitive with `case="smart"`."""
+MAX_WITHOUT_PLURAL = 3
+"""Words of at most this many characters have no plural form."""
 
 _SIMPLE = re.compile(r"[A-Za-z]+(?: [A-Za-z]+)*")
-_EVERY_MARK = re.compile(r"\w+|[^\w\s]")
+_WORDS_AND_PUNCTUATION = re.compile(r"\w+|[^\w\s]")
 _HYPHEN = re.compile(r"\s*[-‐‑]\s*")
 
 
@@ -26,56 +28,59 @@ def normalise(text: str, form: Normalise) -> str:
     return text if form == "none" or text.isascii() else unicodedata.normalize(form, text)
 
 
-def keeps_case(entry: Entry, options: MatchOptions) -> bool:
-    """Whether an entry matches only as it is written."""
+def is_case_sensitive(entry: Entry, options: MatchOptions) -> bool:
+    """Whether an entry matches only text in the same case."""
     if entry.case_sensitive is not None:
         return entry.case_sensitive
     if options.case == "smart":
-        return len(entry.surface) <= SHORT or entry.surface.isupper()
+        return len(entry.surface) <= MAX_CASE_SENSITIVE or entry.surface.isupper()
     return options.case == "sensitive"
 
 
 def needs_capitals(entry: Entry, options: MatchOptions) -> bool:
-    """Whether an entry is a name: it may have more capitals in the text, but not fewer words that begin with one."""
+    """Whether an entry is a name, whose initial capitals the text must have; it may have more."""
     is_name = entry.case_sensitive is None and entry.type in (options.names or ())
-    return is_name and not keeps_case(entry, options) and bool(_capitals(entry.surface))
+    return is_name and not is_case_sensitive(entry, options) and bool(_capital_positions(entry.surface))
 
 
-def fits(entry: Entry, written: str, options: MatchOptions) -> bool:
-    """Whether letter case lets an entry match words, given as they are written, without blanks."""
+def case_fits(entry: Entry, written: str, options: MatchOptions) -> bool:
+    """Whether an entry may match words in this case; `written` is the words without spaces."""
     written = normalise(written, options.normalise)
-    if keeps_case(entry, options):
+    if is_case_sensitive(entry, options):
         return written == "".join(normalise(entry.surface, options.normalise).split())
     if not needs_capitals(entry, options):
         return True
-    found = [letter.isupper() for letter in written for folded in letter.casefold() if folded.isalnum()]
-    return all(place < len(found) and found[place] for place in _capitals(normalise(entry.surface, options.normalise)))
+    is_upper = [letter.isupper() for letter in written for folded in letter.casefold() if folded.isalnum()]
+    needed = _capital_positions(normalise(entry.surface, options.normalise))
+    return all(position < len(is_upper) and is_upper[position] for position in needed)
 
 
-def _capitals(surface: str) -> list[int]:
-    """Where words begin with a capital: places among the letters and digits of the case folded surface, marks left out.
+def _capital_positions(surface: str) -> list[int]:
+    """Return the positions of initial capitals among the case-folded letters and digits.
 
-    Case folding may make two letters of one (ß), and marks and blanks differ from one form of a term to the other.
+    Positions refer to the case-folded form because case folding may turn one letter into two (ß).
+    Punctuation and spaces do not count because they differ between the forms of a term.
     """
-    places, place = [], 0
+    positions, position = [], 0
     for word in surface.split():
         letters = [letter for letter in word if any(map(str.isalnum, letter.casefold()))]
         if letters and letters[0].isupper():
-            places.append(place)
-        place += sum(map(str.isalnum, word.casefold()))
-    return places
+            positions.append(position)
+        position += sum(map(str.isalnum, word.casefold()))
+    return positions
 
 
 def folds_case(entries: Iterable[Entry], options: MatchOptions) -> bool:
-    """Whether text and terms are case folded before they are compared; not needed where all terms keep their case."""
+    """Whether text and terms are case-folded: not if all terms are case-sensitive."""
     return options.case != "sensitive" or any(entry.case_sensitive is False for entry in entries)
 
 
 def forms(surface: str, options: MatchOptions, *, fold: bool = True) -> set[tuple[str, ...]]:
-    """Word sequences, case folded unless told otherwise, that a term matches.
+    """Return the word sequences that a term matches, case-folded by default.
 
-    A term is split in three ways, because texts that come in words were split by others: at white space only, by our own
-    rules, and around every punctuation mark. For most terms the three are one.
+    A corpus may come with its own word boundaries, so a term is split in three ways: at white space
+    only, by the rules of `text/words.py`, and around every punctuation mark. For most terms all
+    three are the same.
     """
     surface = normalise(surface, options.normalise)
     surface = surface.casefold() if fold else surface
@@ -83,8 +88,8 @@ def forms(surface: str, options: MatchOptions, *, fold: bool = True) -> set[tupl
     if options.hyphens:
         surfaces |= {_HYPHEN.sub(" ", surface), _HYPHEN.sub("", surface), surface.replace(" ", "-")}
     if options.plurals:
-        surfaces |= {variant for found in surfaces for variant in _plurals(found)}
-    return {words for found in surfaces for words in _splits(found) if words}
+        surfaces |= {variant for form in surfaces for variant in _plural_variants(form)}
+    return {words for form in surfaces for words in _splits(form) if words}
 
 
 def _splits(surface: str) -> set[tuple[str, ...]]:
@@ -93,14 +98,14 @@ def _splits(surface: str) -> set[tuple[str, ...]]:
     return {
         tuple(surface.split()),
         tuple(surface[start:end] for start, end in split_words(surface)),
-        tuple(_EVERY_MARK.findall(surface)),
+        tuple(_WORDS_AND_PUNCTUATION.findall(surface)),
     }
 
 
-def _plurals(surface: str) -> set[str]:
-    """With a plural ending, or without the one it has. The last word carries it, which has to be one of letters."""
+def _plural_variants(surface: str) -> set[str]:
+    """Return a surface with and without a plural ending. Its last word must be all letters."""
     last = surface.rpartition(" ")[2]
-    if len(last) <= SHORT or not last.isalpha():
+    if len(last) <= MAX_WITHOUT_PLURAL or not last.isalpha():
         return {surface}
     if last.endswith("ies"):
         return {surface, f"{surface[:-3]}y"}

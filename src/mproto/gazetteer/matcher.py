@@ -1,4 +1,4 @@
-"""Longest match of a gazetteer's terms over all types in one pass."""
+"""Find the longest matches of a gazetteer's terms, over all types in one pass."""
 
 from __future__ import annotations
 
@@ -12,29 +12,31 @@ from typing import TYPE_CHECKING, NamedTuple
 from mproto.errors import InputError
 from mproto.gazetteer import cache
 from mproto.gazetteer.automaton import build
-from mproto.gazetteer.forms import fits, folds_case, forms, keeps_case, needs_capitals, normalise
+from mproto.gazetteer.forms import case_fits, folds_case, forms, is_case_sensitive, needs_capitals, normalise
 from mproto.gazetteer.options import MatchOptions
-from mproto.gazetteer.vocabulary import REMEMBERED, WIDTH, Codes, Vocabulary, code
+from mproto.gazetteer.vocabulary import CACHE_SIZE, WIDTH, Codes, Vocabulary, code
 from mproto.text.document import WordSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from mproto.gazetteer import automaton
-    from mproto.gazetteer.automaton import Automaton
+    from mproto.gazetteer.automaton import Automaton, Hits
     from mproto.gazetteer.entries import Entry, Gazetteer
     from mproto.text.document import Document
 
 CHECK, NO_LABEL = -2, -1
-"""Instead of a pattern's type: its entries must be looked at; it is ambiguous and gives no label."""
+"""Values in place of a pattern's type.
 
-Found = tuple[int, int, int, "list[Entry] | None"]
-"""A match: start and end in words, the pattern, and those of its entries that fit where not all of them do."""
+`CHECK`: its entries must be checked. `NO_LABEL`: it is ambiguous.
+"""
+
+CheckedHit = tuple[int, int, int, "list[Entry] | None"]
+"""A match: start and end in words, the pattern's number, its entries that fit (`None` for all)."""
 
 
 class Match(NamedTuple):
-    """Entries whose form is `words[start:end]`."""
+    """The entries that match `words[start:end]`."""
 
     start: int
     end: int
@@ -42,13 +44,13 @@ class Match(NamedTuple):
 
 
 class Patterns(NamedTuple):
-    """What the automaton's patterns stand for, in flat arrays that load quickly.
+    """The entries behind the automaton's patterns, in flat arrays that load quickly.
 
     Attributes:
-        entries: the entries of all patterns, one pattern after the other.
-        ends: where each pattern's entries end.
-        labels: each pattern's type, or `CHECK`, or `NO_LABEL`.
-        longest: the number of words of the longest.
+        entries: the entry indices of all patterns, concatenated.
+        ends: the end of each pattern's entries in `entries`.
+        labels: the type index of each pattern, or `CHECK`, or `NO_LABEL`.
+        longest: the number of words of the longest pattern.
     """
 
     entries: array[int]
@@ -58,7 +60,7 @@ class Patterns(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """A gazetteer made ready."""
+    """A gazetteer, compiled for matching."""
 
     automaton: Automaton
     patterns: Patterns
@@ -66,12 +68,12 @@ class Compiled(NamedTuple):
 
 
 class Matcher:
-    """Finds a gazetteer's terms in documents, the longest at each place, from left to right.
+    """Finds a gazetteer's terms in documents: the longest at each position, left to right.
 
     Args:
         gazetteer: the terms.
         options: how to match.
-        cache_folder: where to keep the automaton of a large gazetteer; `None` for nowhere.
+        cache_folder: a folder that caches the automaton of a large gazetteer; `None` for no cache.
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class Matcher:
         self._types = gazetteer.types
         if unknown := sorted((options.names or frozenset()) - set(self._types)):
             hint = f"choose from {', '.join(self._types)}"
-            raise InputError(f"{unknown[0]!r} is to be a type of names, and no type of the gazetteer", hint=hint)
+            raise InputError(f"{unknown[0]!r} in names is not a type of the gazetteer", hint=hint)
         compiled = cache.load(cache_folder, gazetteer, options) if cache_folder else None
         if not compiled:
             codes, patterns, vocabulary = compile_patterns(gazetteer, options)
@@ -99,20 +101,20 @@ class Matcher:
             return word.casefold() if fold else word
 
         self._code = Codes(vocabulary, prepare).__getitem__
-        self._heed_case()
+        self._set_labels()
 
     def with_names(self, names: frozenset[str]) -> Matcher:
-        """The same matcher, by the same automaton, with other types for names."""
+        """Return a matcher with other name types that shares the automaton."""
         other = copy(self)
         other.options = replace(self.options, names=names)
-        other._heed_case()  # noqa: SLF001 (it is one of us)
+        other._set_labels()  # noqa: SLF001 (an object of this class)
         return other
 
-    def _heed_case(self) -> None:
-        """Let patterns with names among their entries be looked at."""
+    def _set_labels(self) -> None:
+        """Set the label of each pattern: `CHECK` for patterns with names among their entries."""
         patterns, names = self._patterns, self.options.names
         self._labels = patterns.labels
-        self._fitting = lru_cache(REMEMBERED)(self._find_fitting)
+        self._fitting_entries = lru_cache(CACHE_SIZE)(self._find_fitting_entries)
         if names:
             is_name = bytes(needs_capitals(entry, self.options) for entry in self.gazetteer.entries)
             starts = chain((0,), patterns.ends)
@@ -125,115 +127,123 @@ class Matcher:
             )
 
     def word_spans(self, document: Document) -> tuple[WordSpan, ...]:
-        """The labels that the terms give a document, in words."""
+        """Return the labels of the terms in a document, as word spans."""
         texts = document.word_texts
         codes = "".join(map(self._code, texts))
-        found = self._automaton.find(codes)
-        if not found:
+        hits = self._automaton.find(codes)
+        if not hits:
             return ()
         types = self._types
-        labels = [self._labels[number] for _, _, number in found]
+        labels = [self._labels[number] for _, _, number in hits]
         if CHECK in labels:
-            return tuple(self._checked_spans(texts, codes, found))
+            return tuple(self._checked_spans(texts, codes, hits))
         return tuple(
             [
                 WordSpan(first // WIDTH, last // WIDTH, types[label])
-                for (first, last, _), label in zip(found, labels, strict=True)
+                for (first, last, _), label in zip(hits, labels, strict=True)
                 if label >= 0
             ]
         )
 
-    def _checked_spans(self, texts: Sequence[str], codes: str, hits: automaton.Found) -> Iterator[WordSpan]:
+    def _checked_spans(self, texts: Sequence[str], codes: str, hits: Hits) -> Iterator[WordSpan]:
         for start, end, number, entries in self._checked(texts, codes, hits):
             label = self._labels[number]
-            names = [self._types[label]] if label >= 0 else []
+            types = [self._types[label]] if label >= 0 else []
             if label == CHECK:
-                names = resolve([entry.type for entry in entries or ()], self.options)
-            for name in names:
-                yield WordSpan(start, end, name)
+                types = resolve([entry.type for entry in entries or ()], self.options)
+            for type_ in types:
+                yield WordSpan(start, end, type_)
 
     def matches(self, words: Sequence[str]) -> list[Match]:
-        """All matches in a sequence of words, with the entries behind each; ambiguous ones too."""
+        """Return all matches in a sequence of words, ambiguous ones too, with their entries."""
         codes = "".join(map(self._code, words))
         return [
             Match(start, end, tuple(self._entries(number) if entries is None else entries))
             for start, end, number, entries in self._checked(words, codes, self._automaton.find(codes))
         ]
 
-    def _checked(self, words: Sequence[str], codes: str, hits: automaton.Found) -> list[Found]:
-        """What the automaton found, where it fits the case of the words too."""
+    def _checked(self, words: Sequence[str], codes: str, hits: Hits) -> list[CheckedHit]:
+        """Return the hits whose letter case fits, with replacements for the others."""
         labels = self._labels
-        found: list[Found] = []
-        done = 0  # every word before this one has been dealt with
+        checked: list[CheckedHit] = []
+        done = 0  # all words before this one are done
         for first, last, number in hits:
             start, end = first // WIDTH, last // WIDTH
-            if start < done:  # a second look ran into this match
-                done = self._look_again(words, codes, done, end, found)
+            if start < done:  # a replacement of an earlier hit overlaps this one
+                done = self._match_by_word(words, codes, done, end, checked)
             elif labels[number] != CHECK:
-                found.append((start, end, number, None))
+                checked.append((start, end, number, None))
                 done = end
-            elif entries := self._fitting(number, "".join(words[start:end])):
-                found.append((start, end, number, entries))
+            elif entries := self._fitting_entries(number, "".join(words[start:end])):
+                checked.append((start, end, number, entries))
                 done = end
             else:
-                done = end if end == start + 1 else self._look_again(words, codes, start, end, found)
-        return found
+                done = end if end == start + 1 else self._match_by_word(words, codes, start, end, checked)
+        return checked
 
-    def _look_again(self, words: Sequence[str], codes: str, start: int, stop: int, found: list[Found]) -> int:
-        """Match word by word where the longest pattern's case did not fit: a shorter one may, or one that starts later."""
+    def _match_by_word(self, words: Sequence[str], codes: str, start: int, stop: int, checked: list[CheckedHit]) -> int:
+        """Search from each word in turn, where the case of the longest pattern did not fit.
+
+        A shorter pattern may fit, or one that starts later. Matches are added to `checked`.
+
+        Returns:
+            The first word that is not done.
+        """
         while start < stop:
             match = self._longest_fitting(words, codes, start)
             if match:
-                found.append(match)
+                checked.append(match)
             start = match[1] if match else start + 1
         return start
 
-    def _longest_fitting(self, words: Sequence[str], codes: str, start: int) -> Found | None:
+    def _longest_fitting(self, words: Sequence[str], codes: str, start: int) -> CheckedHit | None:
         end = min(len(words), start + self._patterns.longest)
         while end > start:
-            found = self._automaton.find(codes[start * WIDTH : end * WIDTH])
-            if not found or found[0][0] != 0:
+            hits = self._automaton.find(codes[start * WIDTH : end * WIDTH])
+            if not hits or hits[0][0] != 0:
                 return None
-            _, last, number = found[0]
+            _, last, number = hits[0]
             end = start + last // WIDTH
-            if entries := self._fitting(number, "".join(words[start:end])):
+            if entries := self._fitting_entries(number, "".join(words[start:end])):
                 return start, end, number, entries
             end -= 1
         return None
 
     def _entries(self, number: int) -> list[Entry]:
         ends, entries = self._patterns.ends, self.gazetteer.entries
-        places = range(ends[number - 1] if number else 0, ends[number])
-        return [entries[self._patterns.entries[i]] for i in places]
+        start = ends[number - 1] if number else 0
+        return [entries[i] for i in self._patterns.entries[start : ends[number]]]
 
-    def _find_fitting(self, number: int, written: str) -> list[Entry]:
-        """The entries of a pattern that fit its words as they are written; those are given without blanks."""
-        return [entry for entry in self._entries(number) if fits(entry, written, self.options)]
+    def _find_fitting_entries(self, number: int, written: str) -> list[Entry]:
+        """Return the entries of a pattern that may match words in this case; see `case_fits`."""
+        return [entry for entry in self._entries(number) if case_fits(entry, written, self.options)]
 
 
 def resolve(types: Iterable[str], options: MatchOptions) -> list[str]:
-    """The labels that entries of these types give together."""
+    """Return the labels of a term with these types."""
     distinct = list(dict.fromkeys(types))
     if len(distinct) == 1:
         return distinct
-    for strongest in options.priority:
-        if strongest in distinct:
-            return [strongest]
+    for type_ in options.priority:
+        if type_ in distinct:
+            return [type_]
     return {"drop": [], "first": distinct[:1], "keep-all": distinct}[options.ambiguous]
 
 
 def compile_patterns(gazetteer: Gazetteer, options: MatchOptions) -> tuple[list[str], Patterns, Vocabulary]:
-    """The forms of all entries in codes, what each stands for, and the words behind the codes."""
+    """Return the coded forms of all entries, the entries behind each, and the vocabulary."""
     words: dict[str, str] = {}
     numbers: dict[str, int] = {}
-    first, further = array("I"), dict[int, list[int]]()  # of each pattern: its first entry, and those after that
+    first, further = array("I"), dict[int, list[int]]()  # the first entry of each pattern, and its other entries
     fold = folds_case(gazetteer, options)
     stop = {normalise(term, options.normalise).casefold() for term in options.stop}
     exact_options = MatchOptions(normalise=options.normalise)
     for i, entry in enumerate(gazetteer.entries):
-        if len(entry.surface) < options.min_length or (stop and entry.surface.casefold() in stop):
+        if len(entry.surface) < options.min_length or (
+            stop and normalise(entry.surface, options.normalise).casefold() in stop
+        ):
             continue
-        for form in forms(entry.surface, exact_options if keeps_case(entry, options) else options, fold=fold):
+        for form in forms(entry.surface, exact_options if is_case_sensitive(entry, options) else options, fold=fold):
             codes = "".join([words.get(word) or words.setdefault(word, code(len(words))) for word in form])
             number = numbers.setdefault(codes, len(numbers))
             if number == len(first):
@@ -243,12 +253,12 @@ def compile_patterns(gazetteer: Gazetteer, options: MatchOptions) -> tuple[list[
     entries, ends, labels = array("I"), array("I"), array("i")
     type_numbers = {name: number for number, name in enumerate(gazetteer.types)}
     for number, i in enumerate(first):
-        found = [i, *further.get(number, ())]
-        entries.extend(found)
+        indices = [i, *further.get(number, ())]
+        entries.extend(indices)
         ends.append(len(entries))
-        of_pattern = [gazetteer.entries[i] for i in found]
-        must_check = fold and any(keeps_case(entry, options) for entry in of_pattern)
-        labels.append(CHECK if must_check else _label(of_pattern, type_numbers, options))
+        pattern_entries = [gazetteer.entries[i] for i in indices]
+        must_check = fold and any(is_case_sensitive(entry, options) for entry in pattern_entries)
+        labels.append(CHECK if must_check else _label(pattern_entries, type_numbers, options))
     longest = max(map(len, numbers), default=0) // WIDTH
     vocabulary = Vocabulary.of({word: number for number, word in enumerate(words)})
     return list(numbers), Patterns(entries, ends, labels, longest), vocabulary

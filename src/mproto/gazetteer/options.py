@@ -1,4 +1,4 @@
-"""How terms are matched."""
+"""Options of gazetteer matching."""
 
 from __future__ import annotations
 
@@ -14,20 +14,27 @@ Normalise = Literal["NFC", "NFKC", "none"]
 
 @dataclass(frozen=True)
 class MatchOptions:
-    """How terms are matched. The defaults are the default policy.
+    """Options of gazetteer matching. The defaults are the default policy.
 
     Attributes:
-        case: whether letter case matters. `smart`: only for terms in capitals, terms of up to three characters, and names.
-        normalise: Unicode normalisation of terms and text; `NFKC` also unites full-width and other compatibility forms.
-        plurals: a term also matches with a plural ending or without its own (`-s`, `-es`, `-ies`).
-        hyphens: a hyphen in a term also matches a space or nothing, and a space also a hyphen.
-        min_length: shorter terms are left out.
-        stop: terms to leave out, whatever their case.
-        ambiguous: what a term of several types gives: no label, the label of its first entry, or all of them.
-        priority: types that win over others, first the strongest; a term of several types gets the strongest of them.
-        names: with `smart`, types whose terms are names: a word that begins with a capital in the term does so in the text,
-            too. `None` leaves it to the texts: `annotate` and the doctor look at a thousand of them (`names.py`), and a
-            recogniser knows from its training.
+        case: whether letter case matters. With `smart`, it matters for terms in capitals, terms of
+            up to three characters, and names.
+        normalise: the Unicode normalisation of terms and text. `NFKC` also unifies full-width and
+            other compatibility forms.
+        plurals: whether a term also matches with an added plural ending, or without its own (`-s`,
+            `-es`, `-ies`).
+        hyphens: whether a hyphen in a term also matches a space or nothing, and a space also
+            matches a hyphen.
+        min_length: the minimum length of terms, in characters; shorter terms are ignored.
+        stop: terms to ignore, in any case.
+        ambiguous: the labels of a term with several types: none (`drop`), that of its first entry
+            (`first`), or all (`keep-all`).
+        priority: types in descending priority. A term with several types gets the first of these
+            that it has.
+        names: with `smart` case, the types whose terms are names. A word that starts with a capital
+            in a name must start with a capital in the text. `None` detects them: `annotate` and the
+            doctor inspect the first thousand documents (`names.py`), and a recogniser has them from
+            its training.
     """
 
     case: Case = "smart"
@@ -45,15 +52,18 @@ class MatchOptions:
             if (value := getattr(self, name)) not in get_args(allowed):
                 raise InputError(f"{name} is {value!r}", hint=f"choose from {', '.join(get_args(allowed))}")
         if self.min_length < 1:
-            raise InputError(f"min_length is {self.min_length}", hint="give 1 or more")
+            raise InputError(f"min_length is {self.min_length}", hint="it must be at least 1")
         if isinstance(self.names, str):
-            raise InputError(f"names is {self.names!r}, which is one text", hint="give a set of types")
+            raise InputError(f"names is the string {self.names!r}", hint="give a set of types")
         if self.names and self.case != "smart":
-            what = f"names are told from other words with smart case, not with {self.case}"
-            raise InputError(what, hint="leave one of the two out")
+            message = f"names need smart case, and case is {self.case}"
+            raise InputError(message, hint="remove one of the two options")
 
     @property
     def key(self) -> str:
-        """Text that is the same for equal options, in every process: a set is shown in another order each time."""
+        """A string that is equal for equal options in all processes.
+
+        The order of sets differs between processes.
+        """
         names = None if self.names is None else sorted(self.names)
         return f"{sorted(self.stop)} {names} {replace(self, stop=frozenset(), names=None)}"

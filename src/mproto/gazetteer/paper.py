@@ -1,9 +1,10 @@
-"""Dictionary matching as it was done for the paper's data sets, word for word.
+"""Dictionary matching exactly as for the paper's data sets.
 
-Each type on its own: at every word the longest run of up to ten words that is an entry, letter for letter, is flagged, and
-the search goes on behind it, but **not with the next word**: the word right behind a match is never tried. A word gets a
-type's label if exactly one type flagged it, and spans are runs of words with the same label. The skipped word is a bug of the
-original, kept here because the published labels depend on it; the default policy has no such thing.
+Each type is matched separately. At each word, the longest sequence of up to ten words that equals
+an entry is flagged. The search then continues after the match, but **skips one word**: no match can
+start at the word right after a match. A word gets a label if exactly one type flagged it, and spans
+are runs of words with the same label. The skipped word is a bug of the original code. It is kept
+because the published labels depend on it; the default policy does not have it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ LONGEST = 10
 
 
 class PaperMatcher:
-    """The paper's matching, behind the same method as `Matcher`."""
+    """The paper's matching, with the same `word_spans` method as `Matcher`."""
 
     def __init__(self, gazetteer: Gazetteer) -> None:
         self._terms: dict[str, set[str]] = {type_: set() for type_ in gazetteer.types}
@@ -51,5 +52,5 @@ class PaperMatcher:
                         flagged += range(position, position + length)
                         position += length
                         break
-            position += 1  # always: so the word behind a match is skipped
+            position += 1  # also after a match, which skips the word that follows it
         return flagged

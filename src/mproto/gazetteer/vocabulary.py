@@ -1,8 +1,8 @@
-"""Words as codes of two characters, so that a sentence is a short string in which boundaries cannot be missed.
+"""Encode words as codes of two characters, so that string search finds whole words.
 
-The code of a word is one character that only stands first and one that only stands second. A pattern of codes can
-therefore match another string of codes at whole words alone, whatever the words hold, and places in that string are
-places in the sentence, times two.
+The first and the second character of a code come from separate ranges. A pattern of codes can
+therefore match only whole words, whatever characters they contain. An offset in a string of codes
+is twice the index of the word.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 WIDTH = 2
 FIRST, SECOND, BASE = 0x10000, 0x4E00, 4096
-"""Where the characters that stand first begin, those that stand second, and how many of these there are."""
+"""The lowest first character, the lowest second character, and the number of second characters."""
 UNKNOWN = "\0\0"
-"""The code of every word that no pattern has."""
-SMALL = 100_000
-"""A vocabulary of so many words is worth a dictionary of its own."""
-REMEMBERED = 1_000_000
-"""As many words of texts keep their codes at hand."""
+"""The code of all words that are in no pattern."""
+MAX_DICTIONARY = 100_000
+"""Vocabularies of at most this many words are looked up in a dictionary, which is faster."""
+CACHE_SIZE = 1_000_000
+"""The maximum number of cached words."""
 
 
 def code(number: int) -> str:
-    """The code of the word with a number from 0."""
+    """Return the code of the word with this number, counted from 0."""
     return chr(FIRST + number // BASE) + chr(SECOND + number % BASE)
 
 
 class Vocabulary(NamedTuple):
-    """Words and their numbers in flat arrays, which load in no time where a dictionary of a million words does not.
+    """Words and their numbers, in flat arrays, which load much faster than a large dictionary.
 
     Attributes:
-        letters: all words, sorted, one behind the other.
-        ends: where each of them ends.
-        numbers: the number of each.
+        letters: all words, sorted and concatenated.
+        ends: the end of each word in `letters`.
+        numbers: the number of each word.
     """
 
     letters: str
@@ -53,32 +53,37 @@ class Vocabulary(NamedTuple):
         return cls("".join(words), ends, array("I", map(numbers.__getitem__, words)))
 
     def code(self, word: str) -> str:
-        """The code of a word, or `UNKNOWN`."""
-        place = bisect_left(range(len(self.ends)), word, key=self._word)
-        known = place < len(self.ends) and self._word(place) == word
-        return code(self.numbers[place]) if known else UNKNOWN
+        """Return the code of a word, or `UNKNOWN`."""
+        index = bisect_left(range(len(self.ends)), word, key=self._word)
+        is_known = index < len(self.ends) and self._word(index) == word
+        return code(self.numbers[index]) if is_known else UNKNOWN
 
     def codes(self) -> Iterator[tuple[str, str]]:
-        """All words with their codes."""
-        return ((self._word(place), code(number)) for place, number in enumerate(self.numbers))
+        """Return all words with their codes."""
+        return ((self._word(index), code(number)) for index, number in enumerate(self.numbers))
 
-    def _word(self, place: int) -> str:
-        return self.letters[self.ends[place - 1] if place else 0 : self.ends[place]]
+    def _word(self, index: int) -> str:
+        return self.letters[self.ends[index - 1] if index else 0 : self.ends[index]]
 
 
 class Codes(dict[str, str]):
-    """Codes of words as texts write them, each worked out once: texts repeat their words."""
+    """Cached codes of words as they are written in texts.
+
+    Args:
+        vocabulary: the codes.
+        prepare: normalises a word before its lookup.
+    """
 
     def __init__(self, vocabulary: Vocabulary, prepare: Callable[[str], str]) -> None:
         super().__init__()
         self._prepare = prepare
         self._find = vocabulary.code
-        if len(vocabulary.ends) <= SMALL:
-            known = dict(vocabulary.codes())
-            self._find = lambda word: known.get(word, UNKNOWN)
+        if len(vocabulary.ends) <= MAX_DICTIONARY:
+            codes = dict(vocabulary.codes())
+            self._find = lambda word: codes.get(word, UNKNOWN)
 
     def __missing__(self, word: str) -> str:
-        if len(self) >= REMEMBERED:
+        if len(self) >= CACHE_SIZE:
             self.clear()
-        found = self[word] = self._find(self._prepare(word))
-        return found
+        result = self[word] = self._find(self._prepare(word))
+        return result

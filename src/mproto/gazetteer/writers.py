@@ -1,4 +1,4 @@
-"""Gazetteers to files: text files, one a type; a CSV table; spaCy's patterns."""
+"""Write gazetteers as text files (one per type), a CSV table, or spaCy's patterns."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ CASE = {None: "", True: "yes", False: "no"}
 
 
 def write_gazetteer(gazetteer: Gazetteer, path: Path | str, *, force: bool = False) -> None:
-    """Write a gazetteer: `.csv` a table with all that entries have, `.jsonl` spaCy's patterns, no ending a folder of text.
+    """Write a gazetteer in the format of the file name ending.
 
-    Text files hold surfaces only, and patterns no id that is empty; both are read back by `Gazetteer.load`.
+    `.csv` is a table with the terms, types, ids and case sensitivity. `.jsonl` is spaCy's patterns.
+    A path without an ending is a folder of text files, one per type, which hold the terms only.
+    `Gazetteer.load` reads all three.
 
     Raises:
-        InputError: the ending says nothing, the output exists, or a term or type cannot be held.
+        InputError: the ending is unknown, the output exists, or a type cannot be a file name.
     """
     path = Path(path)
     with Outputs(force=force) as outputs:
@@ -35,7 +37,9 @@ def write_gazetteer(gazetteer: Gazetteer, path: Path | str, *, force: bool = Fal
             _write_texts(gazetteer, path, outputs)
         else:
             raise InputError(
-                "a gazetteer is written as .csv, .jsonl or a folder", path=path, hint="choose one of these"
+                "a gazetteer is written as .csv, .jsonl or a folder",
+                path=path,
+                hint="use one of these endings, or none",
             )
 
 

@@ -1,4 +1,4 @@
-"""The health report as one self-contained page: no script, nothing from the network, light and dark."""
+"""The gazetteer report as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -14,34 +14,36 @@ if TYPE_CHECKING:
     from mproto.gazetteer.doctor import EntryHealth, Health, Sentence
 
 ROWS = 500
-"""Longer lists are cut, and say so; `--json` has everything."""
+"""The maximum length of a list. Longer lists are cut with a note; `--json` has all entries."""
 
 
 def page(health: Health) -> str:
-    """The report as HTML; every text of the corpus and the gazetteer is escaped."""
+    """Return the report as HTML. All text of the corpus and the gazetteer is escaped."""
     gold = health.scores is not None
     colours = colour_of([coverage.type for coverage in health.types])
-    often = sorted((h for h in health.found if h.hits > 1), key=lambda h: (h.precision, -h.hits))
+    repeated = sorted((h for h in health.found if h.hits > 1), key=lambda h: (h.precision, -h.hits))
     parts = [
         _cards(health),
-        _section("Look at these first", "", _sentences(health.sentences, colours), len(health.sentences)),
-        _section("What each type covers", _about_names(health), _types(health), len(health.types)),
+        _section("Review these first", "", _sentences(health.sentences, colours), len(health.sentences)),
+        _section("Coverage by type", _about_names(health), _types(health), len(health.types)),
         _section(
             "Ambiguous terms",
-            "Listed under several types.",
+            "Terms listed under several types.",
             _entries(health.ambiguous, gold=gold),
             len(health.ambiguous),
         ),
         _section(
-            "Everyday words",
-            "Common words, and capitalised terms that are mostly found in small letters.",
+            "Common words",
+            "Common English words, and capitalised terms found mostly in lower case.",
             _entries(health.common, gold=gold),
             len(health.common),
         ),
-        _section("Least precise", "Found more than once.", _entries(often, gold=True), len(often)) if gold else "",
+        _section("Lowest precision", "Terms found more than once.", _entries(repeated, gold=True), len(repeated))
+        if gold
+        else "",
         _section("Found terms", "Most hits first.", _entries(health.found, gold=gold), len(health.found)),
         _section(
-            "Found inside longer terms only",
+            "Found only inside longer terms",
             "",
             _names(f"{h.surface} ({times})" for h, times in health.inside),
             len(health.inside),
@@ -54,8 +56,8 @@ def page(health: Health) -> str:
             len(health.duplicates),
         ),
         _section(
-            "Nearly the same",
-            "They differ only in case, punctuation, spacing or a plural.",
+            "Near-duplicates",
+            "Terms that differ only in case, punctuation, spacing or a plural.",
             _names(" = ".join(group) for group in health.near_duplicates),
             len(health.near_duplicates),
         ),
@@ -71,7 +73,7 @@ def _cards(health: Health) -> str:
         (f"{health.words:,}", "words"),
         (f"{entries:,}", "entries"),
         (f"{len(health.found):,}", "terms found"),
-        (f"{100 * health.covered / health.documents:.1f} %", "of documents hold one"),
+        (f"{100 * health.covered / max(health.documents, 1):.1f} %", "of documents contain a term"),
     ]
     if health.scores:
         shown += [
@@ -102,7 +104,7 @@ def _sentences(sentences: Iterable[Sentence], colours: dict[str, str]) -> str:
 
 
 def _about_names(health: Health) -> str:
-    return f"Names, whose capitals count: {escape(', '.join(health.names))}." if health.names else ""
+    return f"Types whose terms are names (capitals matter): {escape(', '.join(health.names))}." if health.names else ""
 
 
 def _types(health: Health) -> str:
@@ -113,23 +115,23 @@ def _types(health: Health) -> str:
 
 
 def _entries(entries: Sequence[EntryHealth], *, gold: bool) -> str:
-    header = ("term", "hits", *(("right",) if gold else ()), "where")
+    header = ("term", "hits", *(("precision",) if gold else ()), "contexts")
     rows = []
     for health in entries[:ROWS]:
         first = health.entries[0]
-        place = escape(f"{' / '.join(health.types)} · {first.file.rpartition('/')[2]}:{first.line}")
+        origin = escape(f"{' / '.join(health.types)} · {first.file.rpartition('/')[2]}:{first.line}")
         contexts = "<br>".join(
             f"<small>…{escape(c.before)}</small><b>{escape(c.match)}</b><small>{escape(c.after)}…</small>"
             for c in health.contexts
         )
-        term = f'<span class="term">{escape(health.surface)}</span><br><small>{place}</small>'
+        term = f'<span class="term">{escape(health.surface)}</span><br><small>{origin}</small>'
         rows.append([term, f"{health.hits:,}", *([f"{100 * health.precision:.0f} %"] if gold else []), contexts])
     return _table(header, rows)
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    numbers = ("hits", "right", "entries", "found", "documents")
-    return markup.table(header, rows, [i for i, name in enumerate(header) if name in numbers])
+    numeric = ("hits", "precision", "entries", "found", "documents")
+    return markup.table(header, rows, [i for i, name in enumerate(header) if name in numeric])
 
 
 def _names(names: Iterable[str]) -> str:

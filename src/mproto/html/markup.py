@@ -1,4 +1,8 @@
-"""Self-contained HTML pages: nothing from the network, light and dark, for small screens too. All text is escaped here."""
+"""Building blocks of self-contained HTML pages.
+
+The pages load nothing from the network, have a light and a dark style, and fit small screens.
+Functions that take text escape it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 COLOURS = 6
-"""Of types; more types share them."""
+"""The number of colours for types. With more types, some share a colour."""
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c1c1e; --paper: #fff; --soft: #6b6b70; --line: #d8d8dc; --panel: #f5f5f7;
@@ -44,12 +48,12 @@ mark sub { font-size: .68rem; font-weight: 400; color: var(--soft); margin-left:
 
 
 def page(title: str, body: str, style: str = "") -> str:
-    """A whole page."""
+    """Return a complete page."""
     return page_start(title, style) + body + page_end()
 
 
 def page_start(title: str, style: str = "") -> str:
-    """What comes before the body of a page."""
+    """Return the start of a page, before its body."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
@@ -58,53 +62,62 @@ def page_start(title: str, style: str = "") -> str:
 
 
 def page_end() -> str:
-    """And what comes behind it."""
+    """Return the end of a page, after its body."""
     return "</body></html>\n"
 
 
 def cards(values: Iterable[tuple[str, str]]) -> str:
-    """Figures that stand out: a value and what it is, each."""
+    """Return key figures, each a value and its name."""
     shown = (f'<div class="card"><b>{escape(value)}</b>{escape(name)}</div>' for value, name in values)
     return f'<div class="cards">{"".join(shown)}</div>'
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> str:
-    """A table of cells that are HTML already.
+    """Return a table.
 
     Args:
-        header: names of the columns, as text.
-        rows: of HTML.
-        numeric: which columns hold numbers.
+        header: the names of the columns, as text.
+        rows: the cells of each row, as HTML.
+        numeric: the indices of the columns with numbers.
     """
-    right = set(numeric)
+    numeric_columns = set(numeric)
 
     def cells(values: Sequence[str], tag: str) -> str:
-        return "".join(f"<{tag}{' class=n' * (i in right)}>{value}</{tag}>" for i, value in enumerate(values))
+        return "".join(f"<{tag}{' class=n' * (i in numeric_columns)}>{value}</{tag}>" for i, value in enumerate(values))
 
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
     return f'<div class="scroll"><table><tr>{cells([*map(escape, header)], "th")}</tr>{body}</table></div>'
 
 
 def colour_of(types: Sequence[str]) -> dict[str, str]:
-    """A class of the style sheet for each type: a colour, and a line that is told from others without it."""
+    """Return a CSS class for each type: a colour and, for those who cannot see it, a line style."""
     return {type_: f"t{number % COLOURS}" for number, type_ in enumerate(types)}
 
 
 def marked(text: str, spans: Iterable[tuple[int, int, str]], colours: Mapping[str, str], *, named: bool = False) -> str:
-    """A text with its spans (start, end, label) marked, and named if wanted; of two that overlap, the longer first one."""
+    """Return a text as HTML with its spans marked.
+
+    Of overlapping spans, only the first is marked; of those with the same start, only the longest.
+
+    Args:
+        text: the text.
+        spans: start, end and label of each span.
+        colours: the CSS class of each label.
+        named: whether to show the labels.
+    """
     text = visible(text)
-    shown, position = "", 0
+    html, position = "", 0
     for start, end, label in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start < position:
             continue
         inside = escape(text[start:end]) + (f"<sub>{escape(label)}</sub>" if named else "")
-        shown += escape(text[position:start])
-        shown += f'<mark class="{colours[label]}" title="{escape(label)}">{inside}</mark>'
+        html += escape(text[position:start])
+        html += f'<mark class="{colours[label]}" title="{escape(label)}">{inside}</mark>'
         position = end
-    return shown + escape(text[position:])
+    return html + escape(text[position:])
 
 
 def legend(colours: Mapping[str, str]) -> str:
-    """What the marks mean."""
+    """Return a legend of the marks."""
     marks = (f'<mark class="{colour}">{escape(label)}</mark>' for label, colour in colours.items())
     return f"<p>{' '.join(marks)}</p>"

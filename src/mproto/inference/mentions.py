@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from mproto.errors import InputError, in_short
-from mproto.gazetteer.forms import SHORT
+from mproto.gazetteer.forms import MAX_CASE_SENSITIVE
 from mproto.io.outputs import usual_permissions
 from mproto.persistence.files import MENTIONS, check_no_pickle
 
@@ -51,7 +51,7 @@ class Mentions:
         """Types whose mentions begin with a capital: two thirds of at least ten that are neither short nor in capitals."""
         capitals: dict[str, list[bool]] = {}
         for text, label in zip(self.texts, self.labels, strict=True):
-            if len(text) > SHORT and not text.isupper():
+            if len(text) > MAX_CASE_SENSITIVE and not text.isupper():
                 capitals.setdefault(label, []).append(text[0].isupper())
         return frozenset(type_ for type_, own in capitals.items() if len(own) >= LEAST and 3 * sum(own) >= 2 * len(own))
 

@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from mproto.encoding.plan import CACHED
+from mproto.encoding.plan import CPU_TOKEN_BUDGET
 from mproto.encoding.shapes import Shape
 from mproto.encoding.tokens import Tokens
 from mproto.errors import InputError, in_short
@@ -58,7 +58,7 @@ class OnnxTagger:
     def __init__(self, folder: Path, description: dict[str, Any]) -> None:
         self.folder, self._description = folder, description
         self.int8: bool = description["onnx"]["int8"]
-        self.tokens_per_batch = CACHED
+        self.tokens_per_batch = CPU_TOKEN_BUDGET
         self.labels: tuple[str, ...] = tuple(description["labels"])
         self.tags: tuple[str, ...] = tuple(description["tags"])
         self.prototype_names: tuple[str, ...] = tuple(description["prototype_names"])

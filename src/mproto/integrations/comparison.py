@@ -81,7 +81,7 @@ def compare(original: Recognizer, exported: Recognizer, documents: Sequence[Docu
     """
     bare = [document.bare() for document in documents]
     (tags, spans), (other_tags, other_spans) = (_tag(recognizer, bare) for recognizer in (original, exported))
-    expected = [document.by_people().spans for document in documents]
+    expected = [document.with_gold().spans for document in documents]
     return Comparison(
         len(bare),
         len(tags),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import nn
 
-from mproto.encoding.plan import CACHED
+from mproto.encoding.plan import CPU_TOKEN_BUDGET
 from mproto.inference.tagger import Tagged
 from mproto.models.batch import collate
 from mproto.models.process_group import SINGLE, ProcessGroup
@@ -240,7 +240,7 @@ class Model(nn.Module, ABC):
     @property
     def tokens_per_batch(self) -> int | None:
         """The best number of sub-words per batch, if there is one: a CPU is slower beyond the size of its cache."""
-        return CACHED if self.device.type == "cpu" else None
+        return CPU_TOKEN_BUDGET if self.device.type == "cpu" else None
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
         """Predict in evaluation mode, without tensors. The training mode is restored afterwards.

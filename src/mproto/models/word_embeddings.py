@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from mproto.encoding.plan import CACHED
+from mproto.encoding.plan import CPU_TOKEN_BUDGET
 from mproto.models.batch import collate, make_windows, plan
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def word_embeddings(encoder: Encoder, words: Sequence[str]) -> Tensor:
     windows = make_windows([[word] for word in words], encoder.tokens, min(LONGEST, encoder.window))
     found = torch.zeros(len(words), encoder.hidden_size, device=device)
     lengths = [len(window.input_ids) for window in windows]
-    for places in plan(lengths, batch_size=CACHED, token_budget=CACHED):
+    for places in plan(lengths, batch_size=CPU_TOKEN_BUDGET, token_budget=CPU_TOKEN_BUDGET):
         batch = collate([windows[place] for place in places], encoder.pad_id).to(device)
         inside = batch.attention_mask.unsqueeze(-1)
         found[places] = (encoder.hidden(batch) * inside).sum(1) / inside.sum(1)

@@ -1,4 +1,4 @@
-"""What a document is: text, words, labelled spans; how they are tagged, scored, read and written. Needs nothing else."""
+"""Documents (text, words, labelled spans): tagging, scoring, reading and writing."""
 
 from mproto.text.document import Document, Span, WordSpan
 from mproto.text.formats import Options, detect, formats, read_documents, write_documents

@@ -1,4 +1,4 @@
-"""What a document is: a text, its words, and labelled spans, all in half-open character offsets."""
+"""Documents: a text, its words and its labelled spans, all as half-open character offsets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_META: Mapping[str, Any] = MappingProxyType({})
 
 
 class Span(NamedTuple):
-    """A labelled stretch of text: `text[start:end]`."""
+    """A labelled part of a text: `text[start:end]`."""
 
     start: int
     end: int
@@ -28,7 +28,10 @@ class Span(NamedTuple):
 
 
 class WordSpan(NamedTuple):
-    """A labelled run of words: `words[start:end]`. A type of its own, so that the two units never mix."""
+    """A labelled sequence of words: `words[start:end]`.
+
+    It has its own type so that offsets in words are never mixed up with offsets in characters.
+    """
 
     start: int
     end: int
@@ -38,8 +41,11 @@ class WordSpan(NamedTuple):
 AnySpan = TypeVar("AnySpan", Span, WordSpan)
 
 
-class _GivenWords:
-    """The words of a document made from words, worked out when somebody asks; what is given otherwise hides this."""
+class _LazyGivenWords:
+    """Default of `given_words`: computes the words of a `from_words` document on first access.
+
+    A value given to the constructor is stored in the instance and hides this descriptor.
+    """
 
     def __get__(self, document: Document | None, owner: type[Document]) -> tuple[Word, ...] | None:
         if document is None or document._given_texts is None:  # noqa: SLF001
@@ -50,27 +56,29 @@ class _GivenWords:
 
 @dataclass(frozen=True)
 class Document:
-    """A text with labelled spans. Immutable; spans are a set, kept in order.
+    """A text with labelled spans. Immutable; spans are sorted and unique.
 
     Attributes:
         text: the original text, never changed.
-        spans: its labels, in characters. They may overlap; formats that cannot hold that say so.
-        given_words: word offsets where the input was split into words already, else `None`.
-        id: a name that is unique within its corpus, or empty.
-        gold: human labels kept beside distant ones, for analysis; nothing learns from them unless told to.
-        meta: whatever else came with the document.
+        spans: the labels, in characters. They may overlap; writing them to a format without
+            overlaps is an error.
+        given_words: the word offsets if the input was already split into words, else `None`.
+        id: a name that is unique in its corpus, or empty.
+        gold: human labels in addition to distant ones, for evaluation and analysis. Training
+            ignores them unless asked.
+        meta: all other data of the document.
     """
 
     text: str
     spans: tuple[Span, ...] = ()
-    given_words: tuple[Word, ...] | None = _GivenWords()  # type: ignore[assignment]
+    given_words: tuple[Word, ...] | None = _LazyGivenWords()  # type: ignore[assignment]
     id: str = ""
     gold: tuple[Span, ...] | None = None
     meta: Mapping[str, Any] = field(default_factory=lambda: NO_META, hash=False)
 
-    _edges: ClassVar[tuple[Sequence[int], Sequence[int]] | None] = None  # worked out when somebody asks
-    _given_texts: ClassVar[tuple[str, ...] | None] = None  # the given words themselves, where they are at hand
-    _word_spans: ClassVar[tuple[WordSpan, ...] | None] = None  # the spans in words, where they came as such
+    _edges: ClassVar[tuple[Sequence[int], Sequence[int]] | None] = None  # computed on first use
+    _given_texts: ClassVar[tuple[str, ...] | None] = None  # the words themselves, if made by `from_words`
+    _word_spans: ClassVar[tuple[WordSpan, ...] | None] = None  # the spans in words, if given in words
     _gold_word_spans: ClassVar[tuple[WordSpan, ...] | None] = None
 
     def __post_init__(self) -> None:
@@ -90,7 +98,7 @@ class Document:
         gold: Iterable[tuple[int, int, str]] | None = None,
         meta: Mapping[str, Any] = NO_META,
     ) -> Self:
-        """A document of given words joined by single spaces; spans count words."""
+        """Make a document from words joined by single spaces; `spans` and `gold` are in words."""
         if "" in words:
             raise ValueError(f"word {words.index('') + 1} is empty")
         fields: dict[str, Any] = {
@@ -101,37 +109,37 @@ class Document:
             "meta": meta,
             "_given_texts": tuple(words),
         }
-        document = cls._trusted(fields)
+        document = cls._unchecked(fields)
         if spans:
-            fields["spans"], fields["_word_spans"] = document._both(spans)  # noqa: SLF001
+            fields["spans"], fields["_word_spans"] = document._in_both_units(spans)  # noqa: SLF001
         if gold is not None:
-            fields["gold"], fields["_gold_word_spans"] = document._both(gold)  # noqa: SLF001
+            fields["gold"], fields["_gold_word_spans"] = document._in_both_units(gold)  # noqa: SLF001
         return document
 
     @classmethod
-    def _trusted(cls, fields: dict[str, Any]) -> Self:
-        """A document of fields that are known to be right."""
+    def _unchecked(cls, fields: dict[str, Any]) -> Self:
+        """Make a document from fields that are known to be valid."""
         document = object.__new__(cls)
         object.__setattr__(document, "__dict__", fields)
         return document
 
     @property
     def words(self) -> tuple[Word, ...]:
-        """Word offsets: the given ones, else those of the word splitter."""
-        return self._own_words if self.given_words is None else self.given_words
+        """The word offsets: the given ones, else those of the word splitter."""
+        return self._split_words if self.given_words is None else self.given_words
 
     @cached_property
-    def _own_words(self) -> tuple[Word, ...]:
+    def _split_words(self) -> tuple[Word, ...]:
         return split_words(self.text)
 
     @property
     def edges(self) -> tuple[Sequence[int], Sequence[int]]:
-        """Where the words start and where they end."""
-        if self._edges is None:  # a cached_property would take a lock for every document
-            vars(self)["_edges"] = self._work_out_edges()
+        """The start offsets of all words, and their end offsets."""
+        if self._edges is None:  # not a cached_property, which takes a lock for every document
+            vars(self)["_edges"] = self._compute_edges()
         return self._edges  # type: ignore[return-value]
 
-    def _work_out_edges(self) -> tuple[Sequence[int], Sequence[int]]:
+    def _compute_edges(self) -> tuple[Sequence[int], Sequence[int]]:
         if self._given_texts is None:
             return tuple(zip(*self.words, strict=True)) or ((), ())  # type: ignore[return-value]
         ends = list(map(add, accumulate(map(len, self._given_texts)), count()))
@@ -150,8 +158,8 @@ class Document:
         return len(self.words if self._given_texts is None else self._given_texts)
 
     @property
-    def is_words_joined(self) -> bool:
-        """Whether the text is its words with a blank between each two."""
+    def is_space_joined(self) -> bool:
+        """Whether the text is its words joined by single spaces."""
         return self._given_texts is not None or " ".join(self.word_texts) == self.text
 
     def surface(self, span: Span) -> str:
@@ -159,78 +167,88 @@ class Document:
 
     @property
     def word_spans(self) -> tuple[WordSpan, ...]:
-        """The spans in words. An edge inside a word takes in the whole word; spans that cover no word are left out."""
-        return self._in_words(self.spans) if self._word_spans is None else self._word_spans
+        """The spans in words.
+
+        A span that covers part of a word covers the word; spans without a word are left out.
+        """
+        return self._to_word_spans(self.spans) if self._word_spans is None else self._word_spans
 
     @property
     def gold_word_spans(self) -> tuple[WordSpan, ...] | None:
-        """The gold spans in words, by the same rule."""
+        """The gold spans in words, converted in the same way."""
         if self.gold is None:
             return None
-        return self._in_words(self.gold) if self._gold_word_spans is None else self._gold_word_spans
+        return self._to_word_spans(self.gold) if self._gold_word_spans is None else self._gold_word_spans
 
-    def _both(self, spans: Iterable[tuple[int, int, str]]) -> tuple[tuple[Span, ...], tuple[WordSpan, ...]]:
-        """Spans of words in characters, and as they are; both in order, each once."""
+    def _in_both_units(self, spans: Iterable[tuple[int, int, str]]) -> tuple[tuple[Span, ...], tuple[WordSpan, ...]]:
+        """Return spans given in words in characters and in words, both sorted and unique."""
         in_words = _in_order(tuple([WordSpan(*span) for span in spans]))
-        return (_in_characters(in_words, self.edges) if in_words else ()), in_words
+        return (_to_character_spans(in_words, self.edges) if in_words else ()), in_words
 
-    def _in_words(self, spans: Sequence[Span]) -> tuple[WordSpan, ...]:
-        found = {
-            WordSpan(first, last, span.label) for span in spans for first, last in [self._touched(span)] if first < last
+    def _to_word_spans(self, spans: Sequence[Span]) -> tuple[WordSpan, ...]:
+        word_spans = {
+            WordSpan(first, last, span.label)
+            for span in spans
+            for first, last in [self._overlapped_words(span)]
+            if first < last
         }
-        return tuple(sorted(found))
+        return tuple(sorted(word_spans))
 
-    def _touched(self, span: Span) -> tuple[int, int]:
-        """The words that a span shares a character with, half-open."""
+    def _overlapped_words(self, span: Span) -> tuple[int, int]:
+        """Return the half-open range of words that share a character with a span."""
         starts, ends = self.edges
         return bisect_right(ends, span.start), bisect_left(starts, span.end)
 
     @property
     def spans_fit_words(self) -> bool:
-        """Whether every span, gold ones too, starts and ends where a word does."""
-        unknown = self.spans if self._word_spans is None else ()
+        """Whether all spans and gold spans start and end at word boundaries."""
+        unchecked = self.spans if self._word_spans is None else ()
         if self.gold and self._gold_word_spans is None:
-            unknown += self.gold
-        if not unknown:
+            unchecked += self.gold
+        if not unchecked:
             return True
         starts, ends = self.edges
-        for span in unknown:
-            first, last = self._touched(span)
+        for span in unchecked:
+            first, last = self._overlapped_words(span)
             if first >= last or starts[first] != span.start or ends[last - 1] != span.end:
                 return False
         return True
 
     def with_spans(self, spans: Iterable[Span], gold: Iterable[Span] | None) -> Self:
-        """The same document with other spans; quick, since its words are known to be right."""
+        """Return the document with other spans. Fast, since its words are not checked again."""
         gold = None if gold is None else _checked(gold, self.text)
         fields = {**vars(self), "spans": _checked(spans, self.text), "gold": gold}
-        return self._trusted({**fields, "_word_spans": None, "_gold_word_spans": None})
+        return self._unchecked({**fields, "_word_spans": None, "_gold_word_spans": None})
 
     def bare(self) -> Self:
-        """The same document without any label."""
+        """Return the document without labels."""
         return self.with_spans((), None)
 
-    def by_people(self) -> Self:
-        """The same document with its human labels for its labels; where it has none beside them, its labels are people's."""
+    def with_gold(self) -> Self:
+        """Return the document with its gold spans as its spans.
+
+        A document without separate gold spans is returned as it is: its spans are taken to be gold.
+        """
         return self if self.gold is None else self.with_spans(self.gold, None)
 
     def relabelled(self, spans: Iterable[tuple[int, int, str]], *, keep: bool) -> Self:
-        """The same document with other spans, in words.
+        """Return the document with other spans, given in words.
 
-        Those that it had become its gold spans if they are to be kept and it has none yet.
+        With `keep`, the previous spans become the gold spans, unless the document already has gold
+        spans.
         """
-        in_characters, in_words = self._both(spans)
+        in_characters, in_words = self._in_both_units(spans)
         fields = {**vars(self), "spans": in_characters, "_word_spans": in_words}
         if keep and self.gold is None:
             fields["gold"], fields["_gold_word_spans"] = self.spans, self._word_spans
-        return self._trusted(fields)
+        return self._unchecked(fields)
 
     def with_meta(self, meta: Mapping[str, Any]) -> Self:
-        """The same document with other metadata."""
-        return self._trusted({**vars(self), "meta": meta})
+        """Return the document with other metadata."""
+        return self._unchecked({**vars(self), "meta": meta})
 
     def split_at_spans(self) -> Self:
-        """The same document with words cut where a span starts or ends inside one, so that spans fit words."""
+        """Return the document with words split wherever a span starts or ends inside one."""
         edges = sorted({edge for span in self.spans + (self.gold or ()) for edge in span[:2]})
         words: list[Word] = []
         for start, end in self.words:
@@ -239,16 +257,16 @@ class Document:
         return replace(self, given_words=tuple(words))
 
     def widen_spans(self) -> Self:
-        """The same document with every span widened to whole words; white space at its edges is left out."""
+        """Return the document with spans widened to whole words and trimmed of white space."""
 
         def widened(spans: Sequence[Span]) -> tuple[Span, ...]:
-            return _in_characters(self._in_words(spans), self.edges)
+            return _to_character_spans(self._to_word_spans(spans), self.edges)
 
         return replace(self, spans=widened(self.spans), gold=None if self.gold is None else widened(self.gold))
 
     @property
     def first_overlap(self) -> tuple[Span, Span] | None:
-        """Two spans that share a character, if any do; the gold spans are looked at on their own."""
+        """Two spans, or two gold spans, that share a character; `None` if there are none."""
         for spans in (self.spans, self.gold or ()):
             for one, other in pairwise(spans):
                 if other.start < one.end:
@@ -256,30 +274,34 @@ class Document:
         return None
 
 
-def _in_characters(
+def _to_character_spans(
     spans: Iterable[tuple[int, int, str]], edges: tuple[Sequence[int], Sequence[int]]
 ) -> tuple[Span, ...]:
-    """Spans of words as spans of characters."""
-    found = []
+    """Convert spans in words to spans in characters."""
+    character_spans = []
     starts, ends = edges
     for start, end, label in spans:
         if not 0 <= start < end <= len(starts):
-            raise ValueError(_wrong_place(start, end, label, f"its sentence of {len(starts)} words"))
+            raise ValueError(_range_error(start, end, label, f"its document of {len(starts)} words"))
         if not label:
             raise ValueError(f"span {start}–{end} has an empty label")
-        found.append(Span(starts[start], ends[end - 1], label))
-    return tuple(found)
+        character_spans.append(Span(starts[start], ends[end - 1], label))
+    return tuple(character_spans)
 
 
 def _checked(spans: Iterable[Span], text: str) -> tuple[Span, ...]:
-    """Spans in order, each once."""
+    """Return spans sorted and unique.
+
+    Raises:
+        ValueError: a span lies outside the text, is empty, or has no label.
+    """
     spans = tuple(spans)
     if not spans:
         return spans
     length = len(text)
     for start, end, label in spans:
         if not 0 <= start < end <= length:
-            raise ValueError(_wrong_place(start, end, label, f"its text of {len(text)} characters"))
+            raise ValueError(_range_error(start, end, label, f"its text of {len(text)} characters"))
         if not label:
             raise ValueError(f"span {start}–{end} has an empty label")
     return _in_order(spans)
@@ -289,7 +311,7 @@ def _in_order(spans: tuple[AnySpan, ...]) -> tuple[AnySpan, ...]:
     return spans if len(spans) < 2 or all(map(lt, spans, spans[1:])) else tuple(sorted(set(spans)))
 
 
-def _wrong_place(start: int, end: int, label: str, where: str) -> str:
+def _range_error(start: int, end: int, label: str, where: str) -> str:
     return f"span {start}–{end} ({label}) " + (f"lies outside {where}" if start < end else "is empty")
 
 

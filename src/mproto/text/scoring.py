@@ -1,13 +1,15 @@
 """Precision, recall and F1 of predicted spans.
 
-A predicted span is right when start, end and label all match a gold span (*strict*). Beside it:
+A predicted span is correct if its start, end and label all match a gold span (*strict*). Further
+scores:
 
-- *Loc.* ignores the label: are the boundaries right?
-- *Cls.* looks at predicted spans with a gold span's boundaries only: is the label right? Gold spans that were never found
-  stay in as misses.
-- *seen* and *unseen* split both sides by whether the surface form is a term of a gazetteer.
+- *Loc.* compares boundaries and ignores labels.
+- *Cls.* counts only predicted spans with the boundaries of a gold span, and compares labels. Gold
+  spans whose boundaries were not predicted still count as misses.
+- *seen* and *unseen* are strict scores of spans whose surface form is, or is not, a term of a
+  gazetteer.
 
-Counts are summed over the corpus (micro); *macro* is the mean over labels.
+Counts are summed over the corpus (micro). *macro* is the mean over labels.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Counts(NamedTuple):
-    """What precision and recall are made of."""
+    """The counts behind precision and recall."""
 
     correct: int
     predicted: int
@@ -63,16 +65,17 @@ class Average(NamedTuple):
 
 @dataclass(frozen=True)
 class Scores:
-    """Everything that is counted about one set of predictions.
+    """All scores of one set of predictions.
 
     Attributes:
         overall: strict micro counts.
         types: strict counts of each label.
-        loc, cls: boundaries only, and labels where boundaries match.
-        seen, unseen: strict counts by surface form, where a gazetteer was given.
-        documents: how many documents were compared.
-        intervals: for each measure of `overall`, `loc` and `cls`, a bootstrap confidence interval where asked for,
-            as `intervals["overall"]["f1"]`.
+        loc: counts by boundaries only.
+        cls: counts by label, of spans whose boundaries match.
+        seen, unseen: strict counts by surface form, if a gazetteer was given.
+        documents: the number of documents.
+        intervals: bootstrap confidence intervals of each measure of `overall`, `loc` and `cls`, if
+            requested: `intervals["overall"]["f1"]`.
     """
 
     overall: Counts
@@ -95,7 +98,7 @@ class Scores:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON."""
+        """Return the scores as plain values for JSON."""
         parts: dict[str, Any] = {
             "overall": self.overall.as_dict(),
             "macro": self.macro._asdict(),
@@ -115,7 +118,7 @@ class Scores:
 
 
 def surface_key(surface: str) -> str:
-    """The form under which a surface counts as seen: case folded, white space collapsed."""
+    """Return the form in which surfaces are compared: case folded, white space collapsed."""
     return " ".join(surface.casefold().split())
 
 
@@ -130,11 +133,12 @@ def score(
     """Compare predicted with gold documents.
 
     Args:
-        pairs: gold and predicted document of the same text, in that order. Labels are read from `spans` of both.
-        terms: surface forms of a gazetteer, for `seen` and `unseen`.
-        bootstrap: how often to resample documents for confidence intervals; 0 for none.
-        confidence: the share of resamples that an interval covers.
-        seed: of the resampling.
+        pairs: the gold and the predicted document of each text, in that order. Labels are the
+            `spans` of both.
+        terms: the terms of a gazetteer, for `seen` and `unseen`.
+        bootstrap: the number of bootstrap samples for confidence intervals; 0 for no intervals.
+        confidence: the confidence level of the intervals.
+        seed: the seed of the bootstrap.
 
     Raises:
         ValueError: the texts of a pair differ.
@@ -148,39 +152,39 @@ def score(
 
 
 class Scorer:
-    """Counts one document after the other; `score` is this over pairs of documents.
+    """Adds up the counts of documents, one at a time. `score` does this for pairs of documents.
 
     Args:
-        terms: surface forms of a gazetteer, for `seen` and `unseen`.
+        terms: the terms of a gazetteer, for `seen` and `unseen`.
     """
 
     def __init__(self, terms: Iterable[str] | None = None) -> None:
-        self._known = None if terms is None else {surface_key(term) for term in terms}
+        self._terms = None if terms is None else {surface_key(term) for term in terms}
         self._documents: list[tuple[int, ...]] = []
         self._types: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-        self._by_known = {True: [0, 0, 0], False: [0, 0, 0]}
+        self._by_seen = {True: [0, 0, 0], False: [0, 0, 0]}
 
     def add(self, text: str, gold: Iterable[Span], predicted: Iterable[Span]) -> None:
-        """Count a document."""
+        """Add a document to the counts."""
         gold, predicted = set(gold), set(predicted)
         if not gold and not predicted:
-            self._documents.append(NOTHING)
+            self._documents.append(NO_COUNTS)
             return
         correct = gold & predicted
-        places, predicted_places = {span[:2] for span in gold}, {span[:2] for span in predicted}
+        boundaries, predicted_boundaries = {span[:2] for span in gold}, {span[:2] for span in predicted}
         overall = len(correct), len(predicted), len(gold)
-        loc = len(places & predicted_places), len(predicted_places), len(places)
-        cls = len(correct), sum(span[:2] in places for span in predicted), len(gold)
+        loc = len(boundaries & predicted_boundaries), len(predicted_boundaries), len(boundaries)
+        cls = len(correct), sum(span[:2] in boundaries for span in predicted), len(gold)
         self._documents.append(overall + loc + cls)
-        for which, spans in enumerate((correct, predicted, gold)):
+        for column, spans in enumerate((correct, predicted, gold)):
             for start, end, label in spans:
-                self._types[label][which] += 1
-                if self._known is not None:
-                    self._by_known[surface_key(text[start:end]) in self._known][which] += 1
+                self._types[label][column] += 1
+                if self._terms is not None:
+                    self._by_seen[surface_key(text[start:end]) in self._terms][column] += 1
 
     def scores(self, *, bootstrap: int = 0, confidence: float = 0.95, seed: int = 0) -> Scores:
-        """Scores of all documents so far; the arguments are those of `score`."""
-        totals = [sum(column) for column in zip(NOTHING, *self._documents, strict=True)]
+        """Return the scores of all documents added so far. The arguments are those of `score`."""
+        totals = [sum(column) for column in zip(NO_COUNTS, *self._documents, strict=True)]
         overall, loc, cls = (Counts(*totals[i : i + 3]) for i in (0, 3, 6))
         return Scores(
             overall=overall,
@@ -188,23 +192,24 @@ class Scorer:
             loc=loc,
             cls=cls,
             documents=len(self._documents),
-            seen=None if self._known is None else Counts(*self._by_known[True]),
-            unseen=None if self._known is None else Counts(*self._by_known[False]),
+            seen=None if self._terms is None else Counts(*self._by_seen[True]),
+            unseen=None if self._terms is None else Counts(*self._by_seen[False]),
             intervals=_intervals(self._documents, bootstrap, confidence, seed) if bootstrap and self._documents else {},
         )
 
 
 INTERVALS = ("overall", "loc", "cls")
-NOTHING = (0,) * 9
-"""The three counts of each of these, for a document without spans."""
+NO_COUNTS = (0,) * 9
+"""The three counts of each of `INTERVALS`, for a document without spans."""
 
 
 def _intervals(
     documents: list[tuple[int, ...]], resamples: int, confidence: float, seed: int
 ) -> dict[str, dict[str, Interval]]:
-    """Percentile bootstrap over documents.
+    """Compute percentile bootstrap intervals over documents.
 
-    The nine counts of a document are packed into one integer, so that a resample is a single sum.
+    The nine counts of a document are packed into one integer, so each bootstrap sample is a single
+    sum.
     """
     bits = (len(documents) * max(map(max, documents))).bit_length() or 1
     packed = [sum(count << (bits * i) for i, count in enumerate(counts)) for counts in documents]

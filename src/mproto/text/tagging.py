@@ -1,13 +1,17 @@
-"""Spans of words <-> one tag a word.
+"""Convert between word spans and one tag per word.
 
-Written: `IO` (the paper's; touching spans of one label merge) and `BIO`. Read: `IO`, `BIO` (IOB2), `IOB1`, and `BIOES`
-with its twin `BILOU`. All of them are read by one rule, which is also the rule of repair:
+Schemes for output: `IO` (the paper's; adjacent spans of one label are merged) and `BIO`. Schemes
+for input: `IO`, `BIO` (IOB2), `IOB1`, and `BIOES` with its variant `BILOU`. The same rules decode
+all of them and repair invalid sequences:
 
-- `B`, `S` and `U` start a span; so does any tag whose label differs from the span before it or that has none before it.
-- `I`, `E` and `L` continue an open span of the same label; `E` and `L` then close it, `S` and `U` close their own.
-- Everything else (`O`, a new start, the end of the sentence) closes an open span where it stands.
+- `B`, `S` and `U` start a span. So does any other tag with a label if no span is open or the open
+  span has another label.
+- `I`, `E` and `L` continue an open span of the same label. `E` and `L` then close it. `S` and `U`
+  close their own span.
+- `O`, the start of another span and the end of the sentence close an open span.
 
-So a wrong sequence still gives the spans that its author most likely meant. What the scheme forbids is counted.
+An invalid sequence thus gives the spans that its author most likely meant. Violations of the scheme
+are counted.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ _PREFIXES = _STARTS | _CONTINUES
 
 
 class TagError(ValueError):
-    """A tag that no scheme knows."""
+    """A tag that is in no scheme."""
 
     def __init__(self, tag: str) -> None:
         super().__init__(f"unknown tag {tag!r}")
@@ -37,22 +41,22 @@ class TagError(ValueError):
 
 
 class Decoded(NamedTuple):
-    """Spans read from tags, and how often each kind of oddity was met on the way."""
+    """The spans of a sequence of tags, and counts of tags that some schemes forbid."""
 
     spans: tuple[WordSpan, ...]
     oddities: Oddities
 
 
 class Oddities(NamedTuple):
-    """Counts of what one scheme or another forbids.
+    """Counts of tags that at least one scheme forbids.
 
     Attributes:
-        bare_starts: spans that start with `I`: right in IO and IOB1, wrong in BIO.
-        full_starts: `B` after `O` or another label: right in BIO, wrong in IOB1 and IO.
-        needless_starts: `B` right behind a span of its own label: right in BIO and IOB1.
-        open_ends: spans that neither `E`/`L` nor `S`/`U` closes: right in all but BIOES.
-        closed: spans closed by `E`, `L`, `S` or `U`: right in BIOES only.
-        stray_ends: `E`/`L` with no open span, right nowhere.
+        bare_starts: spans that start with `I`: valid in IO and IOB1, invalid in BIO and BIOES.
+        full_starts: `B` after `O` or another label: valid in BIO and BIOES, invalid in IOB1 and IO.
+        needless_starts: `B` directly after a span of the same label: invalid in IO only.
+        open_ends: spans not closed by `E`, `L`, `S` or `U`: invalid in BIOES only.
+        closed: spans closed by `E`, `L`, `S` or `U`: valid in BIOES only.
+        stray_ends: `E` or `L` without an open span: invalid in all schemes.
     """
 
     bare_starts: int = 0
@@ -68,7 +72,7 @@ class Oddities(NamedTuple):
         return Oddities(*map(sum, zip(self, other, strict=True)))
 
     def scheme(self) -> Scheme:
-        """The scheme that all this was most likely written in."""
+        """Return the scheme that the tags are most likely in."""
         if self.closed > self.open_ends:
             return "bioes"
         if self.full_starts:
@@ -76,7 +80,7 @@ class Oddities(NamedTuple):
         return "iob1" if self.needless_starts else "io"
 
     def repairs(self, scheme: Scheme | None = None) -> int:
-        """How many spans had to be repaired, given the scheme (or the one that the tags suggest)."""
+        """Return the number of repairs under a scheme (by default the most likely one)."""
         scheme = scheme or self.scheme()
         if scheme == "io":
             return self.full_starts + self.needless_starts + self.closed + self.stray_ends
@@ -88,7 +92,10 @@ class Oddities(NamedTuple):
 
 
 def parse_tag(tag: str, *, bare: bool = False) -> tuple[str, str]:
-    """`B-PER` as `("B", "PER")`, `O` as `("O", "")`; with `bare`, a tag is a label (`PER` as `("I", "PER")`)."""
+    """Split a tag into prefix and label: `B-PER` into `("B", "PER")`, `O` into `("O", "")`.
+
+    With `bare`, the tag is a label without a prefix: `PER` gives `("I", "PER")`.
+    """
     if tag == OUTSIDE:
         return OUTSIDE, ""
     if bare:
@@ -99,11 +106,11 @@ def parse_tag(tag: str, *, bare: bool = False) -> tuple[str, str]:
 
 
 def decode(tags: Sequence[str], *, bare: bool = False) -> Decoded:
-    """Spans of a tagged sentence, by the rule at the top of this file; `bare` as in `parse_tag`."""
+    """Decode tags by the rules at the top of this file; `bare` as in `parse_tag`."""
     spans: list[WordSpan] = []
     bare_starts = full_starts = needless_starts = open_ends = closed = stray_ends = 0
-    start, label = 0, ""  # the open span; no label: none is open
-    previous = ""  # the label of the word before, whether its span is closed or not
+    start, label = 0, ""  # the open span; without a label, no span is open
+    previous = ""  # the label of the previous word, whether its span is closed or not
     for i, tag in enumerate([*tags, OUTSIDE]):
         if tag == OUTSIDE and not label:  # most words
             previous = ""
@@ -133,15 +140,15 @@ def decode(tags: Sequence[str], *, bare: bool = False) -> Decoded:
 
 
 def encode(spans: Iterable[WordSpan], length: int, scheme: OutputScheme = "bio") -> list[str]:
-    """Tags of a sentence of `length` words.
+    """Return the tags of a sentence of `length` words.
 
     Raises:
-        ValueError: two spans share a word, which tags cannot say.
+        ValueError: two spans share a word, which tags cannot represent.
     """
     tags = [OUTSIDE] * length
     for span in spans:
         if any(tag != OUTSIDE for tag in tags[span.start : span.end]):
-            raise ValueError(f"span {span.start}–{span.end} ({span.label}) overlaps another one")
+            raise ValueError(f"span {span.start}–{span.end} ({span.label}) overlaps another span")
         tags[span.start : span.end] = [f"I-{span.label}"] * (span.end - span.start)
         if scheme == "bio":
             tags[span.start] = f"B-{span.label}"

@@ -1,17 +1,21 @@
 """Split text into words without losing a character.
 
-A word is a pair of offsets; what lies between two words is a gap (white space and control characters). Words and gaps
-joined give back the text, for every string. The rules, in order:
+A word is a pair of offsets. Between two words there may be a gap of white space and control
+characters. For every string, its words and gaps joined are the string. The rules, in order:
 
-- Addresses (`https://…`, `a@b.org`) and dotted letters (`U.S.`, `e.g.`) are one word.
-- Letters, digits and combining marks run together; so do numbers with inner `.`, `,` or `:` (`3.5`, `1,000`, `10:30`).
-- An apostrophe between letters stays inside (`O'Brien`), but a possessive is a word of its own (`Parkinson` `'s`), so that
-  *aspirin's* still holds the term *aspirin*.
-- A hyphen stays inside where one side holds a digit or is a single letter (`IL-2`, `5-HT3`, `22-oxacalcitriol`, `L-dopa`)
-  and splits otherwise (`aspirin` `-` `induced`). It also splits before participles and their like (`IL-2` `-` `induced`,
-  `19` `-` `year` `-` `old`), which are never part of a name.
-- Chinese characters and kana stand alone; an emoji with its modifiers is one word, a flag too.
-- Any other character is a word, and a run of one of `. - = * ~ _ ! ?` is one word.
+- A web or e-mail address (`https://…`, `a@b.org`) is one word. So are dotted letters (`U.S.`,
+  `e.g.`).
+- Adjacent letters, digits and combining marks are one word. So is a number with inner `.`, `,` or
+  `:` (`3.5`, `1,000`, `10:30`).
+- An apostrophe between letters does not split (`O'Brien`). A possessive is a separate word
+  (`Parkinson` `'s`), so the term *aspirin* is found in *aspirin's*.
+- A hyphen does not split if one side contains a digit or is a single letter (`IL-2`, `5-HT3`,
+  `22-oxacalcitriol`, `L-dopa`). Otherwise it does (`aspirin` `-` `induced`). It always splits
+  before participles and similar endings, which are never part of a name (`IL-2` `-` `induced`, `19`
+  `-` `year` `-` `old`).
+- Each Chinese character or kana is a word. An emoji with its modifiers is one word, and so is a
+  flag.
+- Every other character is a word. A repetition of one of `. - = * ~ _ ! ?` is one word.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from typing import NamedTuple
 
 
 class Word(NamedTuple):
-    """A word's place in its text: `text[start:end]`."""
+    """The offsets of a word: `text[start:end]`."""
 
     start: int
     end: int
@@ -41,7 +45,11 @@ _NOT_PART_OF_A_NAME = re.compile(
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Built on first use: `re` has no class for combining marks, so theirs is made from the Unicode tables."""
+    """Build the pattern on first use.
+
+    `re` has no class for combining marks, so they are collected from the Unicode tables, which
+    takes time.
+    """
     glue = "".join(_ranges([c for c in range(0x300, 0x20000) if unicodedata.category(chr(c)).startswith("M")]))
     glue += "\u00ad\u200c\u200d\U000e0100-\U000e01ef"  # soft hyphen, (non-)joiners, variation selectors
     letters = rf"(?:[^\W{_CJK}]++|[{glue}]++)"
@@ -62,7 +70,7 @@ def _pattern() -> re.Pattern[str]:
 
 
 def _ranges(codes: list[int]) -> list[str]:
-    """Code points as the inside of a character class."""
+    """Return sorted code points as the content of a character class."""
     ranges: list[list[int]] = []
     for code in codes:
         if ranges and code == ranges[-1][1] + 1:
@@ -72,19 +80,19 @@ def _ranges(codes: list[int]) -> list[str]:
     return [f"{chr(first)}-{chr(last)}" for first, last in ranges]
 
 
-@lru_cache(maxsize=1)  # one document is often asked for twice in a row
+@lru_cache(maxsize=1)  # callers often split the same document twice in a row
 def split_words(text: str) -> tuple[Word, ...]:
-    """Word offsets of a text, in order; see the rules at the top of this file."""
+    """Return the word offsets of a text, in order, by the rules at the top of this file."""
     words: list[Word] = []
     position = 0
-    for chunk in text.split(" "):  # no rule looks across a blank, so each piece between blanks is split on its own
-        behind = position + len(chunk)
+    for chunk in text.split(" "):  # no rule looks across a space, so each chunk is split on its own
+        chunk_end = position + len(chunk)
         if chunk.isascii() and chunk.isalnum():
-            words.append(_new_word(Word, (position, behind)))
+            words.append(_new_word(Word, (position, chunk_end)))
         else:
-            for start, end in _split_chunk(chunk) if len(chunk) > _LONG else _split_known_chunk(chunk):
+            for start, end in _split_chunk(chunk) if len(chunk) > _LONG else _split_cached_chunk(chunk):
                 words.append(_new_word(Word, (position + start, position + end)))
-        position = behind + 1
+        position = chunk_end + 1
     return tuple(words)
 
 
@@ -100,13 +108,13 @@ def _split_chunk(text: str) -> tuple[Word, ...]:
 
 
 _LONG = 40
-"""Pieces of more characters are hardly met twice; what is remembered stays small without them."""
-_split_known_chunk = lru_cache(maxsize=1 << 12)(_split_chunk)
-_new_word = tuple.__new__  # a fraction of what calling `Word` costs, for every word of a corpus
+"""Longer chunks rarely occur twice, so they are not cached."""
+_split_cached_chunk = lru_cache(maxsize=1 << 12)(_split_chunk)
+_new_word = tuple.__new__  # much faster than calling `Word`, which matters for every word of a corpus
 
 
 def _split_chain(text: str, start: int, end: int) -> list[Word]:
-    """Cut a chain of parts at the hyphens that do not belong to a name."""
+    """Split a chain of parts at the hyphens that are not part of a name."""
     hyphens = [i for i in range(start, end) if text[i] in _HYPHENS]
     starts, ends = [start, *(i + 1 for i in hyphens)], [*hyphens, end]
     words = []

@@ -86,9 +86,9 @@ def train(
     config = config or Config()
     notes = notes if notes is not None else Notes()
     documents = [document for document in documents if document.word_count]
-    labelled = [document.by_people() for document in labelled if document.word_count]
+    labelled = [document.with_gold() for document in labelled if document.word_count]
     labels = label_set([*documents, *labelled])
-    gold = None if dev is None else [document.by_people() for document in dev]
+    gold = None if dev is None else [document.with_gold() for document in dev]
     if gold is not None:
         _check_dev(gold, labels, config.training, notes)
     device = find_device(config.training.device)

@@ -29,7 +29,7 @@ def evaluate_file(
     """The scores of a model on labelled documents; human labels count where there are distant ones too."""
     scorer = Scorer(terms)
     reader = get_format(read_format) if read_format else detect(source)
-    gold, again = tee(document.by_people() for document in reader.read(source, options))
+    gold, again = tee(document.with_gold() for document in reader.read(source, options))
     predicted = recognizer.predict((document.bare() for document in again), batch_size=batch_size)
     found = any_gold = False
     for right, guess in zip(gold, predicted, strict=True):

@@ -68,7 +68,7 @@ def export_model(
             export_transformers(recognizer, folder)
             exported = Recognizer(TransformersTagger(folder, recognizer), recognizer.config)
         chosen = [document for document in documents or demo.documents("test") if document.word_count][:MOST_DOCUMENTS]
-        gold = bool(documents) and any(document.by_people().spans for document in chosen)
+        gold = bool(documents) and any(document.with_gold().spans for document in chosen)
         comparison = compare(recognizer, exported, chosen, gold=gold)
         comparison.check(exact=not int8)
     return comparison

@@ -111,7 +111,7 @@ def train_files(
     if first is None:
         raise InputError("there is nothing to train on", hint="name a training file, or one that people labelled")
     documents = list(_read(source, read_format, options)) if source else []
-    by_people = [document.by_people() for document in _read(labelled, read_format, options)] if labelled else []
+    by_people = [document.with_gold() for document in _read(labelled, read_format, options)] if labelled else []
     if labelled and not any(document.spans for document in by_people):
         raise labelled.error("holds no labelled entity", hint="name a file that people labelled")
     card: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What each format does beyond a round trip: the variants that tools really write."""
+"""Details of each format: the variants that tools really write, and losses."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def put(folder: Path, name: str, content: str | bytes) -> Path:
 
 
 def sample(folder: Path, name: str) -> Path:
-    """A format's sample, as a file with all that must lie beside it."""
+    """Write a format's sample to a file, with the sidecar files that it needs."""
     put(folder, "tag_to_id.json", '{"O": 0, "B-Chemical": 1, "I-Chemical": 2}')
     put(folder, "types.txt", "Chemical\n")
     return put(folder, "sample.txt" if name == "text" else "sample", get_format(name).sample + "\n")
 
 
 @pytest.mark.parametrize("name", FILE_SAMPLES)
-def test_samples_are_in_the_format_that_they_show(name: str, tmp_path: Path) -> None:
+def test_samples_are_detected_and_read(name: str, tmp_path: Path) -> None:
     path = sample(tmp_path, name)
     assert detect(Source(path)).name == name
     documents, notes = read(path)
@@ -67,7 +67,7 @@ def test_gzip_byte_order_mark_and_crlf(name: str, tmp_path: Path) -> None:
         assert read(plain)[0] == expected
 
 
-def test_gzip_is_written_where_the_name_says_so(tmp_path: Path) -> None:
+def test_gzip_is_written_for_names_in_gz(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.gz"
     write_documents([Document("Aspirin", (ASPIRIN,))], path)
     assert json.loads(gzip.decompress(path.read_bytes()))["text"] == "Aspirin"
@@ -89,7 +89,7 @@ class TestConll:
         assert detect(Source(path)).name == "conll"
         assert read(path)[0] == [Document.from_words(["Karl", "spoke"], [WordSpan(0, 1, "PER")])]
 
-    def test_repairs_are_said(self, tmp_path: Path) -> None:
+    def test_repairs_are_counted(self, tmp_path: Path) -> None:
         _, notes = read(put(tmp_path, "x", "a B-X\n\nb I-X\nc I-Y\n"))
         assert notes.messages() == ["2 spans with tags that BIO does not allow were repaired"]
         _, notes = read(put(tmp_path, "x", "a I-X\n\nb I-X\nc I-Y\n"))
@@ -103,7 +103,7 @@ class TestConll:
         with pytest.raises(InputError, match="line 1: unknown tag 'person-actor'.*--bare-tags"):
             read(path, "conll")
 
-    def test_io_is_written_and_merges_are_said(self, tmp_path: Path) -> None:
+    def test_io_is_written_and_merges_are_counted(self, tmp_path: Path) -> None:
         document = Document.from_words(["a", "b"], [WordSpan(0, 1, "X"), WordSpan(1, 2, "X")])
         notes = Notes()
         write_documents([document], tmp_path / "x.conll", options=Options(write_scheme="io"), notes=notes)
@@ -119,7 +119,7 @@ class TestJsonLines:
         write_documents([document], tmp_path / "y.jsonl")
         assert json.loads((tmp_path / "y.jsonl").read_text()) == record
 
-    def test_text_alone_is_enough(self, tmp_path: Path) -> None:
+    def test_only_text_is_required(self, tmp_path: Path) -> None:
         assert read(put(tmp_path, "x", '{"text": "Aspirin"}'))[0] == [Document("Aspirin")]
 
     def test_line_separators_inside_strings(self, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ class TestTools:
         span = json.loads((tmp_path / "x.jsonl").read_text())["spans"][0]
         assert (span["token_start"], span["token_end"], span["start"], span["end"]) == (0, 1, 0, 8)
 
-    def test_label_studio_counts_like_a_browser(self, tmp_path: Path) -> None:
+    def test_label_studio_counts_utf_16_units(self, tmp_path: Path) -> None:
         """An emoji has two UTF-16 units: the span 3–10 of JavaScript is 2–9 here."""
         document = Document("👍 Aspirin", (Span(2, 9, "Chemical"),))
         path = tmp_path / "x.json"
@@ -215,7 +215,7 @@ class TestTools:
         assert document.id == "a"
         assert document.spans == (Span(0, 23, "Loc"), Span(24, 37, "Disease"))
         assert notes.counts == {
-            "spans in pieces were read as one from their first to their last character": 1,
+            "discontinuous spans were read as one span from their first to their last character": 1,
             "relations, events, attributes and notes were not read": 2,
         }
         write_documents([document], tmp_path / "out", "brat")
@@ -227,7 +227,7 @@ class TestTools:
         assert [d.id for d in read(tmp_path / "a.txt", "text-folder")[0]] == ["a"]
 
     @pytest.mark.parametrize("format", ["text-folder", "brat"])
-    def test_ids_do_not_depend_on_how_the_folder_is_named(
+    def test_ids_do_not_depend_on_the_path_of_the_folder(
         self, format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         names = ["a", "b/2", "b/10", "b/c.txt/d", "b/c.txt/é e"]
@@ -268,7 +268,7 @@ class TestResearchFormats:
 
     def test_bond_without_names(self, tmp_path: Path) -> None:
         path = put(tmp_path, "train.json", '[{"str_words": ["a"], "tags": [1]}]')
-        with pytest.raises(InputError, match="no tag_to_id.json beside it"):
+        with pytest.raises(InputError, match="no tag_to_id.json next to it"):
             read(path)
         put(tmp_path, "tag_to_id.json", '{"O": 0}')
         with pytest.raises(InputError, match="line 1: tag 1 is not in tag_to_id.json"):
@@ -284,13 +284,13 @@ class TestResearchFormats:
         assert documents[1].gold_word_spans == (WordSpan(1, 2, "LOC"),)
         assert notes.counts == {"words with the tag UNK were read as outside": 1}
 
-    def test_roster_files_that_do_not_fit(self, tmp_path: Path) -> None:
+    def test_roster_files_of_different_lengths(self, tmp_path: Path) -> None:
         text = put(tmp_path, "train_text.txt", "Karl spoke\nin Oslo\n")
         labels = put(tmp_path, "train_label_dist.txt", "B-PER O\nO\n")
         with pytest.raises(InputError, match=r"train_label_dist.txt, line 2: has 1 tags for a sentence of 2 words"):
             read(text)
         labels.write_text("B-PER O\nO O\nO\n")
-        with pytest.raises(InputError, match="line 3: there are more lines here"):
+        with pytest.raises(InputError, match="label_dist.txt, line 3: has more lines than train_text.txt"):
             read(text)
 
     def test_conf_mpu_labels(self, tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ class TestArrow:
 
     def test_names_are_needed(self, tmp_path: Path) -> None:
         pq.write_table(pa.table(self.TABLE), tmp_path / "x.parquet")
-        with pytest.raises(InputError, match="numbers its ner_tags and does not name them; pass --labels"):
+        with pytest.raises(InputError, match="its ner_tags are numbers without names; pass --labels"):
             read(tmp_path / "x.parquet")
         assert read(tmp_path / "x.parquet", labels=("O", "B-PER"))[0][0].word_spans == (WordSpan(0, 1, "PER"),)
 
@@ -356,7 +356,7 @@ class TestArrow:
         pq.write_table(pa.table({"tokens": [["Karl"]], "ner_tags": [["B-PER"]]}), tmp_path / "x.parquet")
         assert read(tmp_path / "x.parquet")[0][0].word_spans == (WordSpan(0, 1, "PER"),)
 
-    def test_wrong_tables(self, tmp_path: Path) -> None:
+    def test_invalid_tables(self, tmp_path: Path) -> None:
         pq.write_table(pa.table({"text": ["a"]}), tmp_path / "x.parquet")
         with pytest.raises(InputError, match="has the columns text; it needs tokens and ner_tags"):
             read(tmp_path / "x.parquet")
@@ -369,7 +369,7 @@ class TestArrow:
 
 
 class TestLosses:
-    def test_everything_lost_is_counted(self, tmp_path: Path) -> None:
+    def test_all_losses_are_counted(self, tmp_path: Path) -> None:
         document = Document("A  b", (Span(0, 1, "X"),), id="7", gold=(Span(3, 4, "Y"), Span(0, 1, "X")), meta={"k": 1})
         notes = Notes()
         write_documents([document, Document("   ")], tmp_path / "x.conll", notes=notes)
@@ -377,18 +377,18 @@ class TestLosses:
             "1 document ids were lost",
             "1 documents lost their metadata",
             "1 documents lost their original spacing",
-            "1 documents without a word were left out: conll cannot hold them",
+            "1 documents without words were left out: conll cannot hold them",
             "2 gold spans were lost: the format holds one set of spans",
         ]
 
-    def test_without_notes_it_is_a_warning(self, tmp_path: Path) -> None:
+    def test_losses_without_notes_are_a_warning(self, tmp_path: Path) -> None:
         with pytest.warns(UserWarning, match="1 document ids were lost"):
             write_documents([Document("a", id="7")], tmp_path / "x.conll")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             list(read_documents(tmp_path / "x.conll"))
 
-    def test_own_words_are_cut_and_given_ones_kept(self, tmp_path: Path) -> None:
+    def test_words_are_split_unless_given(self, tmp_path: Path) -> None:
         spans = (Span(0, 7, "C"),)
         notes = Notes()
         write_documents([Document("aspirin1", spans)], tmp_path / "x.conll", notes=notes)
@@ -397,9 +397,9 @@ class TestLosses:
         write_documents([given], tmp_path / "y.conll", notes=notes)
         assert (tmp_path / "y.conll").read_text() == "aspirin1 B-C\n\n"
         assert notes.counts == {
-            "documents had words cut at span edges, or white space trimmed from spans, so that both fit": 1,
+            "documents had words split, or white space trimmed from spans, to align the two": 1,
             "documents lost their original spacing": 1,
-            "documents had spans widened to the whole words that they were given with": 1,
+            "documents had spans widened to whole words, since their words were given": 1,
         }
 
     def test_odd_labels_and_words(self, tmp_path: Path) -> None:
@@ -427,7 +427,7 @@ class TestChoosing:
     def test_output_by_name(self, name: str, expected: str) -> None:
         assert format_for_output(name).name == expected
 
-    def test_output_keeps_the_input_where_the_name_leaves_it_open(self) -> None:
+    def test_the_input_format_is_the_default_output_format(self) -> None:
         assert format_for_output("a.jsonl", get_format("jsonl-words")).name == "jsonl-words"
         assert format_for_output("folder", get_format("brat")).name == "brat"
         with pytest.raises(InputError, match="--to"):
@@ -440,6 +440,6 @@ class TestChoosing:
     @pytest.mark.parametrize("content", ["just some prose\nand more\n", '{"a": 1}', "\x00\x01\x02", "[1, 2]"])
     def test_unknown_content(self, content: str, tmp_path: Path) -> None:
         with pytest.raises(
-            InputError, match="cannot be told from its content; pass --from text .* name it with --from"
+            InputError, match="cannot be detected from its content; pass --from text .* name it with --from"
         ):
             detect(Source(put(tmp_path, "x", content)))

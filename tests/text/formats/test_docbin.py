@@ -1,4 +1,4 @@
-"""DocBin files are packed without spaCy's own objects; spaCy itself is the oracle for what is in them."""
+"""DocBin files, written without spaCy's `Doc`; spaCy is the oracle."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def written(documents: list[Document]) -> bytes:
 
 
 def by_spacy(documents: list[Document]) -> bytes:
-    """The same file, by way of a `Doc` for each document."""
+    """Write the same file with a `Doc` for each document."""
     vocab, docs = spacy.vocab.Vocab(), spacy.tokens.DocBin(attrs=["ENT_IOB", "ENT_TYPE"])
     for document in documents:
         words, spaces = spacy.util.get_words_and_spaces(document.word_texts, document.text)
@@ -80,7 +80,7 @@ def test_spacy_reads_the_same(documents: list[Document]) -> None:
 
 
 @given(corpora(KEEPS))
-def test_what_spacy_writes_is_read(documents: list[Document]) -> None:
+def test_files_of_spacy_are_read(documents: list[Document]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.spacy"
         path.write_bytes(by_spacy(documents))
@@ -88,17 +88,19 @@ def test_what_spacy_writes_is_read(documents: list[Document]) -> None:
     assert [(d.text, d.spans, d.words) for d in found] == [(d.text, d.spans, d.words) for d in documents]
 
 
-def test_white_space_that_is_a_word_is_counted(tmp_path: Path) -> None:
+def test_white_space_words_are_counted(tmp_path: Path) -> None:
     notes = Notes()
     document = Document("a \u00a0 b", given_words=(Word(0, 1), Word(2, 3), Word(4, 5)))
     write_documents([document], tmp_path / "x.spacy", notes=notes)
-    assert notes.messages() == ["1 words of nothing but white space are no words to spaCy"]
+    assert notes.messages() == ["1 words are white space only, which is not a word in spaCy"]
     (doc,) = spacy.tokens.DocBin().from_disk(tmp_path / "x.spacy").get_docs(spacy.vocab.Vocab())
     assert doc.text == document.text
 
 
 @given(corpora(KEEPS) | corpora(KEEPS, SYMBOLS), st.booleans(), st.booleans())
-def test_it_is_read_as_spacy_reads_it(documents: list[Document], known_spaces: bool, all_attributes: bool) -> None:
+def test_files_are_read_like_spacy_reads_them(
+    documents: list[Document], known_spaces: bool, all_attributes: bool
+) -> None:
     vocab = spacy.vocab.Vocab()
     docs = spacy.tokens.DocBin() if all_attributes else spacy.tokens.DocBin(attrs=["LEMMA", "ENT_TYPE", "ENT_IOB"])
     for document in documents:
@@ -119,7 +121,7 @@ def test_it_is_read_as_spacy_reads_it(documents: list[Document], known_spaces: b
 
 
 def tagged(tags: list[int], folder: Path) -> Path:
-    """A file with these tags, whether they make sense or not."""
+    """Write a file with these tags, valid or not."""
     path = folder / "x.spacy"
     write_documents([Document.from_words(["a"] * len(tags), [(0, 1, "X")])], path)
     content = message(path.read_bytes())
@@ -130,14 +132,14 @@ def tagged(tags: list[int], folder: Path) -> Path:
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
-def test_entities_are_those_of_spacy(tags: list[int]) -> None:
+def test_entities_equal_those_of_spacy(tags: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = tagged(tags, Path(folder))
         (doc,) = spacy.tokens.DocBin().from_disk(path).get_docs(spacy.vocab.Vocab())
         try:
             expected = [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
         except ValueError:
-            with pytest.raises(InputError, match="is inside an entity that does not begin"):
+            with pytest.raises(InputError, match="has the tag I without a B before it"):
                 list(read_documents(path))
         else:
             assert [tuple(span) for document in read_documents(path) for span in document.spans] == expected

@@ -26,7 +26,7 @@ JSON = st.recursive(
     st.sampled_from([None, 0, 2]),
     st.booleans(),
 )
-def test_same_as_json_loads_whatever_the_chunks(values: list[object], indent: int | None, ascii_only: bool) -> None:
+def test_same_as_json_loads_for_all_chunk_sizes(values: list[object], indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(values, indent=indent, ensure_ascii=ascii_only) + "\n"
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / "x"
@@ -50,7 +50,7 @@ def test_lines_are_counted(tmp_path: Path) -> None:
         ('[{"a": 1}\n{"b": 2}]', 2, "expected , or ]"),
         ('[{"a": 1},\n', 2, "Expecting value"),
         ('[{"a": 1}\n', 2, "the end of the file"),
-        ('[{"a": 1}]\nx', 2, "behind the end"),
+        ('[{"a": 1}]\nx', 2, "after the end"),
         ('[{"a": 1},\n{"b": tru}, {"c": "' + "d" * 100 + '"}]', 2, "Expecting value"),
         ('[{"a": "b]', 1, "Unterminated string"),
     ],
@@ -62,7 +62,7 @@ def test_broken_arrays(content: str, line: int, what: str, tmp_path: Path) -> No
         list(json_values(Source(path)))
 
 
-def test_only_a_little_is_in_memory(tmp_path: Path) -> None:
+def test_memory_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "x"
     record = {"str_words": ["word"] * 50, "tags": [0] * 50}
     with path.open("w") as file:

@@ -1,4 +1,4 @@
-"""Every format, and every pair of formats, on random documents with all that both can hold."""
+"""Round trips through every format and every pair of formats, with all that both can hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLAIN_WORDS = ("aspirin", "IL-2", "5-HT3", "Parkinson", "café", "3.5", "痛", "
 
 
 def pass_through(documents: list[Document], format: Format) -> tuple[list[Document], Notes]:
-    """Write and read again, detecting the format; what was lost is in the notes."""
+    """Write and read documents, detecting the format; the notes count losses."""
     notes = Notes()
     with tempfile.TemporaryDirectory() as folder:
         name = FILE_NAMES.get(format.name, "x.txt" if format.name == "text" else "x")
@@ -31,8 +31,8 @@ def pass_through(documents: list[Document], format: Format) -> tuple[list[Docume
         return list(read_documents(Source(path, notes))), notes
 
 
-def seen(document: Document, keeps: Keeps) -> tuple[object, ...]:
-    """The part of a document that must survive."""
+def kept_parts(document: Document, keeps: Keeps) -> tuple[object, ...]:
+    """Return the parts of a document that must survive."""
     ids = document.id if Keeps.IDS in keeps else None
     meta = dict(document.meta) if Keeps.META in keeps else None
     words = document.word_texts if Keeps.WORDS in keeps else None
@@ -42,14 +42,14 @@ def seen(document: Document, keeps: Keeps) -> tuple[object, ...]:
 
 
 def without_words(documents: list[Document], keeps: Keeps) -> list[Document]:
-    """Documents as formats hold them that keep no words: split by our own splitter."""
+    """Drop given words for formats that do not keep them."""
     if Keeps.WORDS in keeps:
         return documents
     return [Document(d.text, d.spans, None, d.id, d.gold, d.meta) for d in documents]
 
 
 def lines_only(documents: list[Document]) -> list[Document]:
-    """Without line ends inside documents, and without blank documents, which lines of text cannot hold."""
+    """Drop line ends and blank documents, which lines of text cannot hold."""
     kept = [Document(d.text.replace("\n", " ").replace("\r", " "), id=d.id) for d in documents]
     return [d for d in kept if d.text.strip()]
 
@@ -57,30 +57,30 @@ def lines_only(documents: list[Document]) -> list[Document]:
 @pytest.mark.parametrize("name", [format.name for format in FORMATS])
 @settings(max_examples=40)
 @given(data=st.data())
-def test_alone(name: str, data: st.DataObject) -> None:
+def test_one_format(name: str, data: st.DataObject) -> None:
     format = get_format(name)
     keeps = format.keeps
     documents = without_words(data.draw(corpora(keeps)), keeps)
     if name == "text":
         documents = lines_only(documents) or [Document("a")]
     back, notes = pass_through(documents, format)
-    assert [seen(d, keeps) for d in back] == [seen(d, keeps) for d in documents]
+    assert [kept_parts(d, keeps) for d in back] == [kept_parts(d, keeps) for d in documents]
     assert not notes.counts
 
 
 @pytest.mark.parametrize(("first", "second"), list(permutations([format.name for format in FORMATS], 2)))
 @settings(max_examples=4)
 @given(data=st.data())
-def test_pairs(first: str, second: str, data: st.DataObject) -> None:
+def test_pairs_of_formats(first: str, second: str, data: st.DataObject) -> None:
     keeps = get_format(first).keeps & get_format(second).keeps
     if Keeps.WORDS not in keeps:
-        keeps &= ~Keeps.ANY_WORD  # words with white space at their edges are no words to our splitter
+        keeps &= ~Keeps.ANY_WORD  # words with white space at their edges are not words to the splitter
     if Keeps.TEXT in keeps or Keeps.WORDS in keeps:
         documents = without_words(data.draw(corpora(keeps)), keeps)
-    else:  # one keeps the text and splits it anew, the other keeps words: they share what splits the same way
+    else:  # one keeps the text, the other keeps words: use words that the splitter does not split
         documents = without_words(data.draw(corpora(keeps, words=st.sampled_from(PLAIN_WORDS))), keeps)
     if "text" in (first, second):
         documents = lines_only(documents) or [Document("a")]
     there, _ = pass_through(documents, get_format(first))
     back, _ = pass_through(there, get_format(second))
-    assert [seen(d, keeps) for d in back] == [seen(d, keeps) for d in documents]
+    assert [kept_parts(d, keeps) for d in back] == [kept_parts(d, keeps) for d in documents]

@@ -1,4 +1,4 @@
-"""Files that name the labels of a whole folder: they only grow, and no two writers disagree about them."""
+"""Sidecar files: names are only added, and concurrent writers agree on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LABELS = st.sampled_from(["A", "B", "geo-loc", "病", "O"])
 
 
 def document(*labels: str) -> Document:
-    """A word for each label, with a plain word behind it."""
+    """Make a document with a word for each label, each followed by a word without one."""
     words = [word for label in labels for word in (f"w-{label}", "and")]
     return Document.from_words(words, [WordSpan(2 * i, 2 * i + 1, label) for i, label in enumerate(labels)])
 
@@ -31,7 +31,7 @@ def labels_of(path: Path, format: str) -> list[str]:
 
 
 def names(folder: Path) -> set[str]:
-    """What the folder's sidecar says."""
+    """Return the names in the folder's sidecar."""
     if (folder / "tag_to_id.json").exists():
         return {tag[2:] for tag in json.loads((folder / "tag_to_id.json").read_text()) if tag != "O"}
     return set((folder / "types.txt").read_text().split())
@@ -39,7 +39,7 @@ def names(folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_two_writers_agree(format: str, tmp_path: Path) -> None:
-    """One writes while the other is half-way through: neither loses its labels, and their numbers are not swapped."""
+    """A second writer starts during the first one: neither loses labels, and no numbers are swapped."""
     first, second = (tmp_path / name for name in FORMATS[format])
     other = threading.Thread(target=lambda: write_documents([document("Y", "X")], second, format, notes=Notes()))
 
@@ -58,7 +58,7 @@ def test_two_writers_agree(format: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_writer_that_fails_keeps_nobody_waiting(format: str, tmp_path: Path) -> None:
+def test_a_failed_writer_releases_the_lock(format: str, tmp_path: Path) -> None:
     def documents() -> Iterator[Document]:
         yield document("X")
         raise RuntimeError
@@ -78,9 +78,7 @@ def test_a_writer_that_fails_keeps_nobody_waiting(format: str, tmp_path: Path) -
     closed=st.booleans(),
     labels=st.lists(LABELS, min_size=1, unique=True),
 )
-def test_what_was_listed_stays_as_it_was(
-    format: str, old: list[str], end: str, closed: bool, labels: list[str]
-) -> None:
+def test_existing_names_are_kept(format: str, old: list[str], end: str, closed: bool, labels: list[str]) -> None:
     before = (end.join(old) + end * closed).encode() or b"O"  # an empty file is said to be broken
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -96,5 +94,5 @@ def test_what_was_listed_stays_as_it_was(
 
 
 def _held(label: str, format: str) -> str:
-    """`O` means no label in Conf-MPU's numbered column."""
+    """Return the label as it is written; Conf-MPU has no number for a label `O`."""
     return "O_" if label == "O" and format == "conf-mpu" else label

@@ -1,11 +1,11 @@
-"""Term lists from files. One file per family of formats; every entry remembers its file and line."""
+"""Read term lists. One module per family of formats; every entry records its file and line."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from mproto.errors import InputError, Notes
-from mproto.gazetteer.readers import patterns, skos, skweak, tables, terms
+from mproto.gazetteer.readers import patterns, plain_terms, skos, skweak, tables
 from mproto.io.sources import Source
 
 if TYPE_CHECKING:
@@ -26,14 +26,16 @@ def read_entries(
     language: str | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Entry]:
-    """Entries of a file, whose format its ending says, or of a folder of `TYPE.txt` files.
+    """Read the entries of a file, in the format of its ending, or of a folder of `TYPE.txt` files.
 
     Args:
         path: the file or folder.
-        type_: the type of all its terms; needed where the file does not say it, save for text files, whose name it is.
-        columns: what the columns of a table are that has no header.
-        language: where labels have languages (SKOS), the one to read, beside labels without any; all without it.
-        notes: where left-out rows are counted.
+        type_: the type of all terms. It is needed if the file does not contain types; a text file's
+            default is its name.
+        columns: the columns of a table without a header.
+        language: the language of SKOS labels to read, in addition to labels without a language;
+            `None` reads all languages.
+        notes: where rejected rows are counted.
 
     Raises:
         InputError: see `Gazetteer.load`.
@@ -44,9 +46,9 @@ def read_entries(
         return
     files = sorted(path.glob("*.txt")) + sorted(path.glob("*.txt.gz"))
     if not files:
-        raise InputError("holds no .txt file", path=path, hint="a gazetteer folder has one TYPE.txt for each type")
+        raise InputError("contains no .txt file", path=path, hint="a gazetteer folder has one TYPE.txt for each type")
     for file in files:
-        yield from terms.read(Source(file, notes), type_ or _stem(file))
+        yield from plain_terms.read(Source(file, notes), type_ or _stem(file))
 
 
 def _stem(path: Path) -> str:
@@ -54,12 +56,12 @@ def _stem(path: Path) -> str:
 
 
 def _read_file(source: Source, type_: str | None, columns: tuple[str, ...], language: str | None) -> Iterator[Entry]:
-    found = False
+    is_empty = True
     for entry in _entries(source, type_, columns, language):
-        found = True
+        is_empty = False
         yield entry
-    if not found:
-        raise source.error("holds no term", hint="check the file")
+    if is_empty:
+        raise source.error("contains no terms", hint="check the file")
 
 
 def _entries(source: Source, type_: str | None, columns: tuple[str, ...], language: str | None) -> Iterator[Entry]:
@@ -72,4 +74,4 @@ def _entries(source: Source, type_: str | None, columns: tuple[str, ...], langua
         return skweak.read(source, type_)
     if suffix in TABLES or columns:
         return tables.read(source, type_, TABLES.get(suffix, "\t"), columns)
-    return terms.read(source, type_ or _stem(source.path))
+    return plain_terms.read(source, type_ or _stem(source.path))

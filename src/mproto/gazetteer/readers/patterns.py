@@ -1,6 +1,7 @@
 """spaCy's patterns: JSON Lines with `label` and `pattern`, as `EntityRuler` and Prodigy read them.
 
-A pattern is a phrase, or a list of tokens that say only `LOWER` or `TEXT` (`ORTH`); other token patterns are no terms.
+A pattern is a phrase, or a list of tokens with only `LOWER` or `TEXT` (`ORTH`). Other token
+patterns are not supported.
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ def read(source: Source, type_: str | None) -> Iterator[Entry]:
             yield _entry(json.loads(line), type_, str(source.path), number)
         except InputError as error:
             source.notes.reject(error.at(source.path, number))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             source.notes.reject(source.error(f"is not valid JSON ({error})", number, "correct it"))
 
 
 def _entry(record: Any, type_: str | None, file: str, line: int) -> Entry:
     if not isinstance(record, dict) or "pattern" not in record:
-        raise InputError("is no spaCy pattern: it has no 'pattern'", hint='write {"label": "TYPE", "pattern": "term"}')
+        raise InputError(
+            "is not a spaCy pattern: it has no 'pattern'", hint='write {"label": "TYPE", "pattern": "term"}'
+        )
     label = type_ or record.get("label")
     if not isinstance(label, str) or not label:
         raise InputError(f"the label is {label!r}", hint="give the pattern a label")
@@ -47,7 +50,7 @@ def _entry(record: Any, type_: str | None, file: str, line: int) -> Entry:
 
 
 def _words(pattern: Any) -> tuple[list[str], bool]:
-    """The words of a token pattern, and whether their case matters."""
+    """Return the words of a token pattern, and whether their case matters."""
     if not isinstance(pattern, list) or not pattern:
         raise InputError(f"the pattern is {json.dumps(pattern)[:60]}", hint="write a phrase or a list of tokens")
     words, kinds = [], set()
@@ -56,10 +59,10 @@ def _words(pattern: Any) -> tuple[list[str], bool]:
         if key not in EXACT | LOWER or not isinstance(value, str) or not value:
             raise InputError(
                 f"token pattern {json.dumps(token)[:60]} is not supported",
-                hint='only {"LOWER": …} and {"TEXT": …} are terms; write such patterns as phrases',
+                hint='use only {"LOWER": …} and {"TEXT": …}, or write the pattern as a phrase',
             )
         words.append(value)
         kinds.add(key in EXACT)
     if len(kinds) > 1:
-        raise InputError("the pattern mixes LOWER and TEXT, and a term is one or the other", hint="use one of them")
+        raise InputError("the pattern mixes LOWER and TEXT", hint="use one of them for all tokens")
     return words, kinds.pop()

@@ -1,6 +1,7 @@
-"""SKOS vocabularies in Turtle, RDF/XML or N-Triples: preferred, alternative and hidden labels of concepts.
+"""SKOS vocabularies in Turtle, RDF/XML or N-Triples: all labels of concepts.
 
-A concept's type is the one given, else the label of its top concept, else of its concept scheme.
+The type of a concept is the given one, else the label of its top concept, else the label of its
+concept scheme.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"|>([^<\n]+)<|\n')
 
 
 def read(source: Source, type_: str | None, syntax: str, language: str | None = None) -> Iterator[Entry]:
-    """Entries of all languages, or of one language and of labels without any."""
+    """Read the labels of one language and labels without a language; `None` reads all languages."""
     try:
         import rdflib
         from rdflib.namespace import RDF, SKOS
@@ -30,9 +31,11 @@ def read(source: Source, type_: str | None, syntax: str, language: str | None = 
     graph, text = rdflib.Graph(), source.text()
     try:
         graph.parse(data=text, format=syntax)
-    except Exception as error:  # each parser has its own
-        what = " ".join(str(error).split())[:200]
-        raise source.error(f"cannot be read as {syntax} ({what})", hint="check the file's ending and content") from None
+    except Exception as error:  # each parser raises errors of its own
+        message = " ".join(str(error).split())[:200]
+        raise source.error(
+            f"cannot be read as {syntax} ({message})", hint="check the file's ending and content"
+        ) from None
     lines = _lines(text)
     concepts = sorted({*graph.subjects(RDF.type, SKOS.Concept), *graph.subjects(SKOS.prefLabel)}, key=str)
     for concept in concepts:
@@ -49,7 +52,7 @@ def read(source: Source, type_: str | None, syntax: str, language: str | None = 
 
 
 def _lines(text: str) -> dict[str, int]:
-    """The first line that each literal stands in."""
+    """Return the first line of each literal."""
     lines: dict[str, int] = {}
     line = 1
     for match in _LITERAL.finditer(text):
@@ -61,27 +64,25 @@ def _lines(text: str) -> dict[str, int]:
 
 
 def _labels(graph: Any, concept: Any, skos: Any, language: str | None = None) -> list[str]:
-    found = [
+    labels = [
         str(label).strip()
         for name in (skos.prefLabel, skos.altLabel, skos.hiddenLabel)
         for label in sorted(graph.objects(concept, name))
         if language is None or (getattr(label, "language", None) or language).split("-")[0] == language
     ]
-    return [label for label in dict.fromkeys(found) if label]
+    return [label for label in dict.fromkeys(labels) if label]
 
 
 def _type(graph: Any, concept: Any, skos: Any) -> str | None:
-    """The name of the top concept above this one, else of its scheme."""
-    seen, place = set(), concept
-    while place not in seen:
-        seen.add(place)
-        place = next(iter(sorted(graph.objects(place, skos.broader))), place)
-    is_top = place != concept and (
-        (place, skos.topConceptOf, None) in graph or (None, skos.hasTopConcept, place) in graph
-    )
+    """Return the label of the top concept above this one, else of its scheme."""
+    visited, top = set(), concept
+    while top not in visited:
+        visited.add(top)
+        top = next(iter(sorted(graph.objects(top, skos.broader))), top)
+    is_top = top != concept and ((top, skos.topConceptOf, None) in graph or (None, skos.hasTopConcept, top) in graph)
     schemes = sorted(graph.objects(concept, skos.inScheme)) + sorted(graph.objects(concept, skos.topConceptOf))
-    for named in ([place] if is_top else []) + schemes:
-        labels = _labels(graph, named, skos) or [str(named).rstrip("/#").rpartition("/")[2].rpartition("#")[2]]
+    for resource in ([top] if is_top else []) + schemes:
+        labels = _labels(graph, resource, skos) or [str(resource).rstrip("/#").rpartition("/")[2].rpartition("#")[2]]
         if labels[0]:
             return labels[0]
     return None

@@ -1,4 +1,4 @@
-"""skweak's gazetteers: one JSON object of types, each a list of terms; a term is a string or a list of words."""
+"""skweak's gazetteers: a JSON object of types and lists of terms (strings or lists of words)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read(source: Source, type_: str | None) -> Iterator[Entry]:
     text = source.text()
     try:
         types = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise source.error(f"is not valid JSON ({error})", hint="correct it") from None
     if not isinstance(types, dict) or not all(isinstance(terms, list) for terms in types.values()):
         raise source.error("is not an object of term lists", hint='write {"TYPE": ["term", ["two", "words"]]}')
@@ -30,10 +30,11 @@ def read(source: Source, type_: str | None) -> Iterator[Entry]:
         for term in terms:
             words = [term] if isinstance(term, str) else term
             if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
-                wrong = source.error(
-                    f"{json.dumps(term)[:60]} of {name} is no term", hint="write a string or a list of words"
+                source.notes.reject(
+                    source.error(
+                        f"{json.dumps(term)[:60]} of {name} is not a term", hint="write a string or a list of words"
+                    )
                 )
-                source.notes.reject(wrong)
                 continue
             line, *_ = [next(lines, 1) for _ in words]
             if surface := " ".join(words).strip():
@@ -41,7 +42,7 @@ def read(source: Source, type_: str | None) -> Iterator[Entry]:
 
 
 def _lines(text: str) -> Iterator[int]:
-    """The line of every string in a JSON text, in order."""
+    """Yield the line of every string in a JSON text, in order."""
     line = 1
     for part in _PART.finditer(text):
         if part[0] == "\n":

@@ -1,8 +1,9 @@
-"""Tables: CSV and TSV, with a header or with columns that the caller names.
+"""Tables: CSV and TSV, with a header or with columns named by the caller.
 
-Columns: `term`, `type` (or `label`), `id`, `aliases` (separated by `|`), `case_sensitive`. AutoNER's `dict_core.txt` is
-`type,term` without a header, Stanford's RegexNER mapping `term,type`. A Wikidata query's result (`item`, `itemLabel`,
-`itemAltLabel`) is told by its header. Other columns of a header are ignored.
+Columns: `term`, `type` (or `label`), `id`, `aliases` (separated by `|`), `case_sensitive`.
+AutoNER's `dict_core.txt` has the columns `type,term` and no header; Stanford's RegexNER mapping has
+`term,type`. The result of a Wikidata query (`item`, `itemLabel`, `itemAltLabel`) is detected by its
+header. Other columns of a header are ignored.
 """
 
 from __future__ import annotations
@@ -34,17 +35,11 @@ YES, NO = {"1", "true", "yes", "y"}, {"0", "false", "no", "n"}
 
 
 def read(source: Source, type_: str | None, delimiter: str, columns: tuple[str, ...]) -> Iterator[Entry]:
-    lines: list[int] = []
-
-    def texts() -> Iterator[str]:
-        for number, line in source.lines():
-            lines.append(number)
-            yield f"{line}\n"
-
-    rows = csv.reader(texts(), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE)
+    rows = _rows(source, delimiter)
     alias_separator = "|"
     if not columns:
-        header = [cell.strip().lower() for cell in next(rows, [])]
+        _, cells = next(rows, (1, []))
+        header = [cell.strip().lower() for cell in cells]
         is_wikidata = "itemlabel" in header
         names = WIKIDATA if is_wikidata else NAMES
         alias_separator = ", " if is_wikidata else "|"
@@ -52,29 +47,46 @@ def read(source: Source, type_: str | None, delimiter: str, columns: tuple[str, 
         _check_header(source, header, columns, type_)
     else:
         _check_columns(source, columns, type_)
-    for row in rows:
-        if any(cell.strip() for cell in row):
+    for line, cells in rows:
+        if any(cell.strip() for cell in cells):
             try:
-                yield from _entries(source, dict(zip(columns, row, strict=False)), type_, alias_separator, lines[-1])
+                yield from _entries(source, dict(zip(columns, cells, strict=False)), type_, alias_separator, line)
             except InputError as error:
                 source.notes.reject(error)
+
+
+def _rows(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table, each with the number of its last line."""
+    last_line = 1
+
+    def lines() -> Iterator[str]:
+        nonlocal last_line
+        for last_line, line in source.lines():  # noqa: B007 (nonlocal)
+            yield f"{line}\n"
+
+    rows = csv.reader(lines(), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE)
+    try:
+        for cells in rows:
+            yield last_line, cells
+    except csv.Error as error:
+        raise source.error(f"cannot be read as a table ({error})", last_line, "check the quotation marks") from None
 
 
 def _check_header(source: Source, header: list[str], columns: tuple[str, ...], type_: str | None) -> None:
     shown = ", ".join(header)
     if "term" not in columns:
         raise source.error(
-            f"its first line ({shown}) names no term column",
+            f"its first line ({shown}) has no term column",
             1,
-            "add a header with term and label, or say what the columns are with --columns",
+            "add a header with term and label, or name the columns with --columns",
         )
     if "type" not in columns and type_ is None:
         raise source.error(f"its header ({shown}) has no label column", 1, "add one, or name the type: TYPE=FILE")
 
 
 def _check_columns(source: Source, columns: tuple[str, ...], type_: str | None) -> None:
-    if wrong := [column for column in columns if column not in COLUMNS]:
-        raise InputError(f"--columns: there is no column {wrong[0]!r}", hint=f"choose from {', '.join(COLUMNS)}")
+    if unknown := [column for column in columns if column not in COLUMNS]:
+        raise InputError(f"--columns: there is no column {unknown[0]!r}", hint=f"choose from {', '.join(COLUMNS)}")
     if "term" not in columns:
         raise InputError("--columns must name the term column", hint="for example --columns type,term")
     if "type" not in columns and type_ is None:
@@ -86,10 +98,10 @@ def _entries(source: Source, row: dict[str, str], type_: str | None, separator: 
     if not surface or not kind:
         missing = "term" if not surface else "type"
         raise source.error(f"the row {list(row.values())} has no {missing}", line, "fill it in or delete the row")
-    marked = row.get("case_sensitive", "").strip().lower()
-    if marked and marked not in YES | NO:
-        raise source.error(f"case_sensitive is {marked!r}", line, "write yes or no, or leave it empty")
-    case = marked in YES if marked else None
+    case = row.get("case_sensitive", "").strip().lower()
+    if case and case not in YES | NO:
+        raise source.error(f"case_sensitive is {case!r}", line, "write yes or no, or leave it empty")
+    case_sensitive = case in YES if case else None
     surfaces = [surface, *(alias.strip() for alias in row.get("aliases", "").split(separator))]
     for name in dict.fromkeys(filter(None, surfaces)):
-        yield Entry(name, kind, row.get("id", "").strip(), case, str(source.path), line)
+        yield Entry(name, kind, row.get("id", "").strip(), case_sensitive, str(source.path), line)

@@ -1,4 +1,4 @@
-"""File formats: one file each, and one registry."""
+"""File formats: one module for each, and a registry of all."""
 
 from mproto.text.formats.base import Format, Keeps, Options
 from mproto.text.formats.registry import (

@@ -1,7 +1,7 @@
-"""Parquet and Arrow in the Hugging Face shape: `tokens`, lists of strings, and `ner_tags`, lists of class numbers.
+"""Parquet and Arrow as on the Hugging Face Hub: `tokens` (strings) and `ner_tags` (class numbers).
 
-The names of the numbers are in the schema's `huggingface` metadata; tags that are strings are read as they are. `.arrow`
-is Arrow's stream format, as the `datasets` library writes it; its file format is read too.
+The schema's `huggingface` metadata names the numbers. Tags may also be strings. `.arrow` files are
+in Arrow's stream format, as the `datasets` library writes them; Arrow's file format is read too.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ def read(source: Source, options: Options) -> Iterator[Document]:
                     try:
                         yield _document(record, tag_key, names, tags)
                     except (InputError, ValueError) as error:
-                        what = f"row {row}: {getattr(error, 'message', error)}"
-                        source.notes.reject(source.error(what, hint="correct it"))
+                        message = f"row {row}: {getattr(error, 'message', error)}"
+                        source.notes.reject(source.error(message, hint="correct it"))
         except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
             raise source.error(f"cannot be read as Parquet or Arrow ({error})", hint="write the file again") from None
     tags.report(source.notes)
 
 
 def _open(pa: Any, file: Any) -> tuple[Any, Any]:
-    """The schema and the batches of a Parquet file, an Arrow file or an Arrow stream."""
+    """Return the schema and the batches of a Parquet file, an Arrow file or an Arrow stream."""
     start = file.read(8)
     file.seek(0)
     if start.startswith(_PARQUET_MAGIC):
@@ -78,7 +78,7 @@ def _open(pa: Any, file: Any) -> tuple[Any, Any]:
 
 
 def _tag_names(pa: Any, source: Source, schema: Any, options: Options) -> tuple[str, list[str] | None]:
-    """The column of tags and, where they are numbers, their names."""
+    """Return the name of the tag column and, if tags are numbers, their names."""
     key = next((key for key in _TAG_KEYS if key in schema.names), None)
     if key is None or "tokens" not in schema.names:
         raise source.error(f"has the columns {', '.join(schema.names)}", hint="it needs tokens and ner_tags")
@@ -95,7 +95,7 @@ def _tag_names(pa: Any, source: Source, schema: Any, options: Options) -> tuple[
         return key, list(feature["names"])
     except (KeyError, IndexError, TypeError, ValueError):
         raise source.error(
-            f"numbers its {key} and does not name them", hint="pass --labels O,B-PER,I-PER,… in order"
+            f"its {key} are numbers without names", hint="pass --labels O,B-PER,I-PER,… in order"
         ) from None
 
 
@@ -103,20 +103,24 @@ def _document(record: dict[str, Any], key: str, names: list[str] | None, tags: T
     words, values = record["tokens"] or [], record[key] or []
     if len(words) != len(values):
         raise InputError(f"{len(words)} words and {len(values)} tags")
-    if wrong := [word for word in words if type(word) is not str]:
-        raise InputError(f"the word {shorten(wrong[0])} is no string")
+    if invalid := [word for word in words if type(word) is not str]:
+        raise InputError(f"the word {shorten(invalid[0])} is not a string")
     if names is not None:
-        if wrong := [v for v in values if type(v) is not int or not 0 <= v < len(names)]:
-            raise InputError(f"tag {shorten(wrong[0])} has no name")
+        if invalid := [v for v in values if type(v) is not int or not 0 <= v < len(names)]:
+            raise InputError(f"tag {shorten(invalid[0])} has no name")
         values = [names[value] for value in values]
-    elif wrong := [value for value in values if type(value) is not str]:
-        raise InputError(f"the tag {shorten(wrong[0])} is no string")
+    elif invalid := [value for value in values if type(value) is not str]:
+        raise InputError(f"the tag {shorten(invalid[0])} is not a string")
     identity = record.get("id")
     return Document.from_words(words, tags.spans(values), id="" if identity is None else str(identity))
 
 
 def write(documents: Iterable[Document], target: Target, *, is_parquet: bool) -> None:
-    """Batches go to a scratch file first: the schema, which names the tags, comes before them in the result."""
+    """Write documents in batches.
+
+    The batches go to a temporary file first: the schema names all tags, and comes before the
+    batches in the output.
+    """
     pa = _pyarrow()
     numbers = {OUTSIDE: 0}
     fields = [("id", pa.string()), ("tokens", pa.list_(pa.string())), ("ner_tags", pa.list_(pa.int64()))]
@@ -151,7 +155,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _features(names: list[str]) -> dict[str, Any]:
-    """In the form that old and new versions of `datasets` read."""
+    """Return the features in a form that old and new versions of `datasets` read."""
     string = {"dtype": "string", "_type": "Value"}
     return {
         "id": string,

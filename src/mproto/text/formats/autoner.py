@@ -1,7 +1,8 @@
-"""AutoNER `.ck`: word, whether it breaks from (`I`) or is tied to (`O`) the word before, and its label or `None`.
+"""AutoNER `.ck`: word, break (`I`) or tie (`O`) to the previous word, label or `None`.
 
-A sentence stands between `<s> O None` and `<eof> I None`. A fourth column says `S` (safe) or `D` (part of a phrase of
-unknown type); such phrases carry no label and are not read. Several labels of one span are joined by commas.
+A sentence starts with `<s> O None` and ends with `<eof> I None`. An optional fourth column is `S`
+(safe) or `D` (part of a phrase of unknown type); phrases of unknown type have no label and are not
+read. Several labels of one span are joined by commas.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
             if row[2] != NONE and (i + 1 == len(rows) or rows[i + 1][1][1] == BREAK or rows[i + 1][1][2] != row[2]):
                 spans += [WordSpan(start, i + 1, label) for label in row[2].split(",")]
         unknown = [len(row) > 3 and row[3] == "D" for _, row in rows]
-        source.notes.count("phrases of unknown type (D) were not read", sum(known for known, _ in groupby(unknown)))
+        source.notes.count(
+            "phrases of unknown type (D) were not read", sum(is_unknown for is_unknown, _ in groupby(unknown))
+        )
         return Document.from_words([row[0] for _, row in rows], spans) if rows else None
 
     return read_blocks(source, parse)
@@ -52,7 +55,7 @@ def write(documents: Iterable[Document], target: Target) -> None:
         marks, labels = [BREAK] * len(words), [NONE] * len(words)
         for start, end, name in document.word_spans:
             target.notes.count(
-                "spans with the label None, which means no label here, got the label None_", name == NONE
+                "spans with the label None, which means no label in this format, were relabelled None_", name == NONE
             )
             label = "None_" if name == NONE else name
             marks[start + 1 : end] = [TIE] * (end - start - 1)

@@ -1,4 +1,4 @@
-"""What a file format is: how to read it, how to write it, how to tell it, and what it can hold."""
+"""The description of a file format: how to read, write and detect it, and what it can hold."""
 
 from __future__ import annotations
 
@@ -40,34 +40,37 @@ RESERVED_KEYS = frozenset(
     }
     | {"answer", "_task_hash", "data", "annotations", "annotation_id", "tokenized_text", "ner", "str_words", "tags"}
 )
-"""Keys that mean something in one JSON format or another; metadata under such a key could be taken for it."""
+"""Keys with a meaning in at least one JSON format. Metadata under such a key could be misread."""
 
 
 class Keeps(Flag):
-    """What survives a round trip through a format. Whatever a format does not keep is counted when it is written."""
+    """What a format can hold, that is, what survives a round trip.
 
-    TEXT = auto()  # the text, character by character
-    WORDS = auto()  # how it was split into words
-    ANY_WORD = auto()  # words that hold white space
+    Losses are counted when documents are written.
+    """
+
+    TEXT = auto()  # the exact text
+    WORDS = auto()  # the given words
+    ANY_WORD = auto()  # words that contain white space
     SPANS = auto()
     CUTS = auto()  # spans that start or end inside a word
-    OVERLAPS = auto()  # spans that share characters
-    TOUCHING = auto()  # two spans of one label side by side
-    ANY_LABEL = auto()  # labels that hold white space or commas
-    GOLD = auto()  # human labels beside distant ones
+    OVERLAPS = auto()  # overlapping spans
+    TOUCHING = auto()  # adjacent spans of one label
+    ANY_LABEL = auto()  # labels that contain white space or commas
+    GOLD = auto()  # human labels in addition to distant ones
     IDS = auto()
     META = auto()
-    EMPTY = auto()  # documents without a word
+    EMPTY = auto()  # documents without words
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a reader or writer may need to be told.
+    """Options of readers and writers.
 
     Attributes:
-        scheme: the tagging scheme of the input, where tags are read; `None` to tell it from the tags.
+        scheme: the tagging scheme of the input; `None` to detect it from the tags.
         bare_tags: tags are labels without a prefix (`PER`, not `I-PER`).
-        labels: the names of numbered labels, in order, where the files do not say them.
+        labels: the names of numbered labels, in order, for files without names.
         write_scheme: the tagging scheme of the output.
     """
 
@@ -79,7 +82,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Target:
-    """Where documents are written to."""
+    """The output that documents are written to, with options."""
 
     path: Path
     outputs: Outputs
@@ -92,15 +95,16 @@ class Format:
     """One file format.
 
     Attributes:
-        name: what `--from` and `--to` call it.
-        title: what people call it.
+        name: its name for `--from` and `--to`.
+        title: its name for people.
         keeps: what it can hold.
-        sample: two lines or so, as they stand in a file.
-        suffixes: file name endings that mean this format when writing.
-        read: documents of a source, one by one.
-        write: puts documents, fitted to `keeps`, into a target.
-        sniff: whether the beginning of a file is in this format; must not be true of other formats' files.
-        extra: the optional dependency that it needs.
+        sample: a few lines of a file.
+        suffixes: file name endings that select this format when writing.
+        read: reads the documents of a source, one by one.
+        write: writes documents, already adapted to `keeps`, to a target.
+        sniff: whether the start of a file is in this format; must be false for files of other
+            formats.
+        extra: the name of the extra with its optional dependency.
         is_folder: it is written as a folder.
         has_tags: its spans are written as tags, in the scheme of the options.
     """
@@ -119,7 +123,7 @@ class Format:
 
 
 class Head:
-    """The beginning of an input, looked at in several ways to tell its format."""
+    """The start of an input, parsed in several ways to detect its format."""
 
     def __init__(self, source: Source) -> None:
         self.path, self.suffix, self.is_folder = source.path, source.suffix, source.is_folder
@@ -127,17 +131,17 @@ class Head:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Complete lines, without line ends; blank ones too."""
+        """Complete lines, blank ones included, without line ends."""
         lines = self.data.decode("utf-8", errors="replace").split("\n")
         return [line.removesuffix("\r") for line in (lines[:-1] if len(lines) > 1 else lines)]
 
     @cached_property
-    def filled_lines(self) -> list[str]:
+    def nonblank_lines(self) -> list[str]:
         return [line for line in self.lines if line.strip()]
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """The first JSON object of a JSON Lines file or a JSON array, or nothing."""
+        """The first JSON object of a JSON Lines file or a JSON array; empty if there is none."""
         start = self.data.lstrip()[:1]
         if start not in (b"{", b"["):
             return {}
@@ -151,8 +155,8 @@ class Head:
 
     @cached_property
     def columns(self) -> list[list[str]]:
-        """Words of the first lines, cut at blanks, without document marks."""
-        lines = self.filled_lines[:200]
+        """The columns of the first lines, without document marks and comments."""
+        lines = self.nonblank_lines[:200]
         return [split_columns(line) for line in lines if not is_document_mark(line) and not is_comment(line)]
 
 
@@ -161,12 +165,12 @@ def is_document_mark(line: str) -> bool:
 
 
 def is_comment(line: str) -> bool:
-    """`# key = value`, as in CoNLL-U; a `#` alone is a word."""
+    """Whether a line is `# key = value`, as in CoNLL-U; a `#` alone is a word."""
     return _COMMENT.match(line) is not None
 
 
 def split_columns(line: str) -> list[str]:
-    """Columns of a line: cut at tabs where it has any (words may hold spaces then), else at spaces."""
+    """Split a line at tabs if it has any (then words may contain spaces), else at spaces."""
     line = line.rstrip(" \t")
     if "\t" in line:
         return line.split("\t")

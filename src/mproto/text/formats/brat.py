@@ -1,7 +1,8 @@
-"""brat standoff: a folder of `X.txt` with `X.ann` beside it, `T1<TAB>Label 0 7<TAB>Aspirin`, in characters.
+"""brat standoff: `X.txt` and `X.ann` with lines `T1<TAB>Label 0 7<TAB>Aspirin`, in characters.
 
-A span over a line end is written in pieces (`0 4;5 9`) and read back as one. Pieces with words between them become one span
-from the first to the last character, counted. Relations, events, attributes and notes are not read.
+A span across a line end is written in pieces (`0 4;5 9`) and read back as one. A discontinuous span
+(pieces with words between them) becomes one span from its first to its last character, and is
+counted. Relations, events, attributes and notes are not read.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
         paths, annotated = text_files(source), set(files_below(source.path, ".ann"))
     else:
         paths, annotated = [str(source.path.with_suffix(".txt"))], {str(source.path.with_suffix(".ann"))}
-    alone = annotated - {_annotations(path) for path in paths}
-    source.notes.count("annotation files without a text file were not read", len(alone))
+    without_text = annotated - {_annotations(path) for path in paths}
+    source.notes.count("annotation files without a text file were not read", len(without_text))
     for path in paths:
         try:
             yield _read_pair(source, path, has_annotations=_annotations(path) in annotated)
@@ -69,14 +70,14 @@ def _span(line: str, text: str, source: Source) -> Span:
         )
     if not label:
         raise InputError(f"{shorten(line)} has no label", hint="correct it")
-    written = "".join(columns[2].split()) if len(columns) > 2 else ""
-    if written and written != "".join("".join(text[first:last] for first, last in pieces).split()):
+    surface = "".join(columns[2].split()) if len(columns) > 2 else ""
+    if surface and surface != "".join("".join(text[first:last] for first, last in pieces).split()):
         raise InputError(
             f"span {start}–{end} is {text[start:end]!r} in the text and not {columns[2]!r}",
             hint="correct it; if the text's line ends were changed to CRLF, change them back",
         )
     if any(text[one[1] : other[0]].strip() for one, other in pairwise(pieces)):
-        source.notes.count("spans in pieces were read as one from their first to their last character")
+        source.notes.count("discontinuous spans were read as one span from their first to their last character")
     return Span(start, end, label)
 
 
@@ -87,7 +88,7 @@ def write(documents: Iterable[Document], target: Target) -> None:
         for i, (start, end, label) in enumerate(document.spans, 1):
             pieces = _pieces(document.text, start, end)
             if not pieces:
-                target.notes.count("spans of nothing but line ends were lost")
+                target.notes.count("spans of line ends only were lost")
                 continue
             offsets = ";".join(f"{first} {last}" for first, last in pieces)
             surface = " ".join(document.text[first:last] for first, last in pieces)
@@ -97,7 +98,7 @@ def write(documents: Iterable[Document], target: Target) -> None:
 
 
 def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The parts of a span between line ends."""
+    """Return the parts of a span between line ends."""
     pieces = []
     for line in text[start:end].splitlines(keepends=True):
         content = line.rstrip("\r\n")

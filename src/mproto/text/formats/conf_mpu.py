@@ -1,7 +1,8 @@
-"""Conf-MPU: three columns, the word, its human tag (BIO) and the number of its distant label (0 is outside).
+"""Conf-MPU: three columns: word, human tag (BIO), number of the distant label (0 is outside).
 
-The numbers have no names in the file. They are taken from `types.txt` beside it (a label a line, number 1 first), which
-this project writes, or from the `labels` option. A human tag of `-1` means that there is none.
+The file does not name the numbers. Their names come from `types.txt` in the same folder (one label
+per line, label 1 first), which this project writes, or from the `labels` option. A human tag of
+`-1` means that there is no human tag.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from mproto.text.document import Document
 from mproto.text.formats.base import Format, Head, Keeps, Options, Target
 from mproto.text.formats.conll import split_row
 from mproto.text.formats.records import Block, read_blocks
-from mproto.text.formats.sidecar import add_names, read_names, shared
+from mproto.text.formats.sidecar import append_names, locked_sidecar, read_names
 from mproto.text.formats.tag_reading import TagReader
 from mproto.text.tagging import OUTSIDE, decode, encode
 
@@ -32,12 +33,12 @@ def read(source: Source, options: Options) -> Iterator[Document]:
     def parse(block: Block) -> Document:
         rows = [(number, split_row(line, number, at_least=3)) for number, line in block]
         human = [row[1] for _, row in rows]
-        human_is_known = any(tag != NO_TAG for tag in human)
+        has_human_tags = any(tag != NO_TAG for tag in human)
         distant = [_name(row[2], number, names) for number, row in rows]
         return Document.from_words(
             [row[0] for _, row in rows],
             decode(distant, bare=True).spans,
-            gold=tags.spans(human, [number for number, _ in rows]) if human_is_known else None,
+            gold=tags.spans(human, [number for number, _ in rows]) if has_human_tags else None,
         )
 
     yield from read_blocks(source, parse)
@@ -46,20 +47,20 @@ def read(source: Source, options: Options) -> Iterator[Document]:
 
 def _name(number: str, line: int, names: list[str]) -> str:
     if not number.isdecimal():
-        raise InputError(f"label {number!r} is not a number", line=line, hint="the third column numbers distant labels")
+        raise InputError(f"label {number!r} is not a number", line=line, hint="the third column must number a label")
     if number == "0":
         return OUTSIDE
     if int(number) > len(names):
         raise InputError(
             f"label {number} has no name",
             line=line,
-            hint=f"list the labels in {TYPES} beside the file, number 1 first, or pass --labels PER,LOC,ORG,MISC",
+            hint=f"list the labels in {TYPES} next to the file, label 1 first, or pass --labels PER,LOC,ORG,MISC",
         )
     return names[int(number) - 1]
 
 
 def write(documents: Iterable[Document], target: Target) -> None:
-    path = shared(target, TYPES)
+    path = locked_sidecar(target, TYPES)
     names = read_names(Source(path), path) or []
     known, numbers = len(names), {name: str(i) for i, name in enumerate(names, 1)}
     stream = target.outputs.open(target.path)
@@ -67,7 +68,9 @@ def write(documents: Iterable[Document], target: Target) -> None:
         words = document.word_texts
         distant = ["0"] * len(words)
         for start, end, name in document.word_spans:
-            target.notes.count("spans with the label O, which means no label here, got the label O_", name == OUTSIDE)
+            target.notes.count(
+                "spans with the label O, which means outside in this format, were relabelled O_", name == OUTSIDE
+            )
             label = "O_" if name == OUTSIDE else name
             if label not in numbers:
                 names.append(label)
@@ -78,7 +81,7 @@ def write(documents: Iterable[Document], target: Target) -> None:
         rows = "".join(f"{' '.join(row)}\n" for row in zip(words, human, distant, strict=True))
         stream.write(f"{rows}\n".encode())
     if len(names) > known:
-        add_names(target, path, names[known:])
+        append_names(target, path, names[known:])
 
 
 def sniff(head: Head) -> bool:

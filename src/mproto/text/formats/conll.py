@@ -1,6 +1,7 @@
-"""CoNLL columns: a word a line, the word first and its tag last, a blank line between sentences.
+"""CoNLL columns: one word per line, the word first and its tag last; blank lines between sentences.
 
-Reads any number of columns, tabs or spaces, `-DOCSTART-` lines, and Label Studio's export (`word -X- _ TAG`). Writes two.
+The reader accepts any number of columns, tabs or spaces, `-DOCSTART-` lines, and Label Studio's
+export (`word -X- _ TAG`). The writer writes two columns.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def split_row(line: str, number: int, at_least: int) -> list[str]:
         raise InputError(
             f"{shorten(line)} has {len(row)} column{'s' * (len(row) != 1)} where at least {at_least} are needed",
             line=number,
-            hint="add what is missing; the word comes first and its tag last",
+            hint="add the missing columns; the word comes first and its tag last",
         )
     return row
 

@@ -1,6 +1,6 @@
 """spaCy's DocBin: documents with words and entities.
 
-White space that spaCy cannot attach to a word is a token of its own there; it is not a word here.
+In spaCy, white space that does not belong to a word is a token. It is not a word here.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
         packed = spacy.tokens.DocBin().from_bytes(data)
         rows = _rows(packed, spacy)
         first = list(islice(rows, 1))
-    except Exception:  # zlib, msgpack, numpy and string store errors alike: it is not a DocBin
+    except Exception:  # zlib, msgpack, numpy or the string store: the file is not a DocBin
         raise _unreadable(source) from None
-    source.notes.count("spans of span groups were not read: only entities are", _grouped(packed, spacy))
+    source.notes.count("spans of span groups were not read; only entities are", _count_grouped_spans(packed, spacy))
     for number, row in enumerate(chain(first, _guarded(rows, source)), 1):
         try:
             yield _document(*row)
@@ -62,16 +62,19 @@ def _unreadable(source: Source) -> InputError:
 def _guarded(rows: Iterator[T], source: Source) -> Iterator[T]:
     try:
         yield from rows
-    except KeyError:  # a number without a string
+    except KeyError:  # the id of a string that is not in the string store
         raise _unreadable(source) from None
 
 
 Row = tuple[list[str], list[bool], list[int], list[str]]
-"""Of one document: its tokens, whether a blank follows each, and their IOB tags and entity types."""
+"""One document: its tokens, whether a space follows each, and their IOB tags and entity types."""
 
 
 def _rows(packed: Any, spacy: Any) -> Iterator[Row]:
-    """What a DocBin holds, without a spaCy `Doc` for each document, which takes longer than all else."""
+    """Yield the rows of a DocBin.
+
+    Makes no spaCy `Doc` for each document, which would take most of the time.
+    """
     strings = spacy.strings.StringStore(packed.strings)
     name = cache(strings.__getitem__)
     attributes = [spacy.attrs.intify_attr(attribute) for attribute in packed.attrs]
@@ -88,8 +91,8 @@ def _rows(packed: Any, spacy: Any) -> Iterator[Row]:
         )
 
 
-def _grouped(packed: Any, spacy: Any) -> int:
-    """How many spans stand in span groups."""
+def _count_grouped_spans(packed: Any, spacy: Any) -> int:
+    """Return the number of spans in span groups."""
     nothing = (b"", spacy.tokens.Doc(spacy.vocab.Vocab()).spans.to_bytes())
     if all(groups in nothing for groups in packed.span_groups):
         return 0
@@ -109,38 +112,42 @@ def _document(tokens: list[str], spaces: list[bool], iob: list[int], types: list
 
 
 def _entities(iob: list[int], types: list[str]) -> list[tuple[int, int]]:
-    """Runs of tokens, as `Doc.ents` has them: a type is that of the first token, and a `B` without one is no entity."""
+    """Return entities as token ranges, as `Doc.ents` does.
+
+    The first token of an entity determines its type. A `B` without a type does not start an entity.
+    """
     if _BEGINS not in iob and _INSIDE not in iob:
         return []
-    found, start = [], -1
+    entities, start = [], -1
     for i, tag in enumerate([*iob, _OUTSIDE]):
         if tag == _INSIDE:
             if start < 0:
-                raise ValueError(f"token {i + 1} is inside an entity that does not begin")
+                raise ValueError(f"token {i + 1} has the tag I without a B before it")
             continue
         if start >= 0:
-            found.append((start, i))
+            entities.append((start, i))
         start = i if tag == _BEGINS and types[i] else -1
-    return found
+    return entities
 
 
 def write(documents: Iterable[Document], target: Target) -> None:
-    packed = _Packed(_spacy())
+    packed = _PackedDocs(_spacy())
     for document in documents:
         packed.add(document)
-    target.notes.count("words of nothing but white space are no words to spaCy", packed.blank_words)
+    target.notes.count("words are white space only, which is not a word in spaCy", packed.blank_words)
     target.outputs.open(target.path).write(packed.to_bytes())
 
 
-class _Packed:
-    """What `DocBin.to_bytes` gives, filled without a spaCy `Doc` for each document, which takes several times as long.
+class _PackedDocs:
+    """Builds the output of `DocBin.to_bytes`.
 
-    https://spacy.io/api/docbin#serialization-format says what it holds: a row of numbers for each token, and the strings.
+    Makes no spaCy `Doc` for each document, which is several times faster. The output holds a row of
+    numbers for each token, and the strings: https://spacy.io/api/docbin#serialization-format.
     """
 
     def __init__(self, spacy: Any) -> None:
         self._empty = spacy.tokens.DocBin(attrs=["ENT_IOB", "ENT_TYPE"])
-        self._numbers = _Numbers(spacy.strings.StringStore().add)
+        self._ids = _StringIds(spacy.strings.StringStore().add)
         self._words, self._iob, self._types = array("Q"), array("Q"), array("Q")
         self._spaces = bytearray()
         self._lengths = array("i")
@@ -152,15 +159,18 @@ class _Packed:
         for start, end, label in document.spans:
             first, last = bisect_left(starts, start), bisect_left(starts, end)
             iob[first:last] = [_BEGINS] + [_INSIDE] * (last - first - 1)
-            types[first:last] = [self._numbers[label]] * (last - first)
-        self._words.extend(map(self._numbers.__getitem__, tokens))
+            types[first:last] = [self._ids[label]] * (last - first)
+        self._words.extend(map(self._ids.__getitem__, tokens))
         self._iob.extend(iob)
         self._types.extend(types)
         self._spaces.extend(spaces)
         self._lengths.append(len(tokens))
 
     def _tokens(self, document: Document) -> tuple[list[str], list[bool], list[int]]:
-        """Tokens as spaCy has them, whether a blank follows each, and where each starts: words, and the rest of gaps."""
+        """Return spaCy's tokens of a document, whether a space follows each, and where each starts.
+
+        Tokens are the words, and the gaps between words without the one space that follows a word.
+        """
         tokens: list[str] = []
         spaces: list[bool] = []
         starts: list[int] = []
@@ -195,7 +205,7 @@ class _Packed:
             "tokens": rows.tobytes(),
             "spaces": bytes(self._spaces),
             "lengths": self._lengths.tobytes(),
-            "strings": sorted(self._numbers),
+            "strings": sorted(self._ids),
             "cats": [{}] * count,
             "flags": [{"has_unknown_spaces": False}] * count,
             "span_groups": [srsly.msgpack_dumps([])] * count,
@@ -203,16 +213,16 @@ class _Packed:
         return zlib.compress(srsly.msgpack_dumps(message))
 
 
-class _Numbers(dict[str, int]):
-    """What spaCy calls each string, asked for once."""
+class _StringIds(dict[str, int]):
+    """spaCy's ids of strings, each looked up once."""
 
     def __init__(self, add: Callable[[str], int]) -> None:
         super().__init__()
         self._add = add
 
     def __missing__(self, string: str) -> int:
-        number = self[string] = self._add(string)
-        return number
+        id_ = self[string] = self._add(string)
+        return id_
 
 
 def sniff(head: Head) -> bool:

@@ -1,7 +1,7 @@
 """doccano: JSON Lines with `label`, a list of `[start, end, label]` in characters.
 
-Also read: `labels` and `entities` of older and newer exports, as lists or as objects with `start_offset`, `end_offset` and
-`label`. Comments and relations are not read.
+The reader also accepts `labels` and `entities` of older and newer exports, as lists or as objects
+with `start_offset`, `end_offset` and `label`. Comments and relations are not read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
         for key, what in (("relations", "relations"), ("Comments", "comments")):
             source.notes.count(f"{what} were not read", len(expect(record.get(key) or [], list, f"{key!r}")))
         key, *others = [key for key in _LABEL_KEYS if key in record] or ["label"]
-        source.notes.count(f"records have {' and '.join(others)} beside {key}, which were not read", bool(others))
+        source.notes.count(
+            f"records have {' and '.join(others)} in addition to {key}, which were not read", bool(others)
+        )
         return Document(
             text=take(record, "text", str),
             spans=tuple(_span(item) for item in take(record, key, list)),
@@ -57,8 +59,10 @@ def write(documents: Iterable[Document], target: Target) -> None:
 
 def sniff(head: Head) -> bool:
     record = head.record
-    others = {"tokens", "annotation_id", "words", "gold"}  # Prodigy, Label Studio, our own
-    return "text" in record and not others & set(record) and any(isinstance(record.get(k), list) for k in _LABEL_KEYS)
+    other_keys = {"tokens", "annotation_id", "words", "gold"}  # Prodigy, Label Studio, this project's JSON Lines
+    return (
+        "text" in record and not other_keys & set(record) and any(isinstance(record.get(k), list) for k in _LABEL_KEYS)
+    )
 
 
 FORMAT = Format(

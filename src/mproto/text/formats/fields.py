@@ -1,4 +1,4 @@
-"""Take values out of JSON records, with errors that name the key."""
+"""Read values from JSON records, with errors that name the key."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an obje
 
 
 def take(record: Mapping[str, Any], key: str, kind: type[T]) -> T:
-    """The value under a key, of the kind that it must be."""
+    """Return the value of a key.
+
+    Raises:
+        InputError: the key is missing, or its value is not of this kind.
+    """
     if key not in record:
-        found = ", ".join(map(repr, record)) or "none"
-        raise InputError(f"has no {key!r} (its keys: {found})", hint="add it, or name another format with --from")
+        keys = ", ".join(map(repr, record)) or "none"
+        raise InputError(f"has no {key!r} (its keys: {keys})", hint="add it, or name another format with --from")
     return expect(record[key], kind, f"{key!r}")
 
 
 def expect(value: object, kind: type[T], what: str) -> T:
+    """Return a value if it is of this kind; `what` names it in the error message."""
     if not isinstance(value, kind) or isinstance(value, bool):
         raise InputError(f"{what} is {shorten(value)}, and must be {_NAMES[kind]}", hint="correct the value")
     return value
@@ -36,13 +41,13 @@ def expect(value: object, kind: type[T], what: str) -> T:
 def take_words(record: Mapping[str, Any], key: str) -> list[str]:
     words = take(record, key, list)
     if words and set(map(type, words)) != {str}:
-        wrong = next(word for word in words if type(word) is not str)
-        raise InputError(f"{key!r} holds {shorten(wrong)}, and must hold strings only", hint="correct the value")
+        invalid = next(word for word in words if type(word) is not str)
+        raise InputError(f"{key!r} holds {shorten(invalid)}, and must hold strings only", hint="correct the value")
     return words
 
 
 def take_id(record: Mapping[str, Any], key: str = "id") -> str:
-    """The id as a string; tools write numbers too."""
+    """Return the id as a string; some tools write numbers."""
     value = record.get(key)
     return "" if value is None else value if isinstance(value, str) else shorten(value)
 
@@ -50,13 +55,11 @@ def take_id(record: Mapping[str, Any], key: str = "id") -> str:
 def edges_and_label(
     record: object, start: str = "start", end: str = "end", label: str = "label"
 ) -> tuple[int, int, str]:
-    """What a span is made of, from an object."""
+    """Return the start, end and label of a span object; the arguments are the names of its keys."""
     if not isinstance(record, dict):
         raise InputError(f"a span is {shorten(record)}, and must be an object", hint="correct the value")
     first, last, name = record.get(start), record.get(end), record.get(label)
-    if (
-        type(first) is int and type(last) is int and type(name) is str
-    ):  # the common case, and most of the work of reading
+    if type(first) is int and type(last) is int and type(name) is str:  # fast path: most of the work of reading
         return first, last, name
     return take(record, start, int), take(record, end, int), take(record, label, str)
 
@@ -65,7 +68,7 @@ SPAN_KEYS = frozenset({"start", "end", "label"})
 
 
 def spans_of(records: Sequence[Any], notes: Notes, known: frozenset[str] = SPAN_KEYS) -> tuple[Span, ...]:
-    """Spans written as objects with `start`, `end` and `label`; what else they say is counted, and not kept."""
+    """Return spans from objects with `start`, `end` and `label`; count other keys and drop them."""
     spans = []
     for record in records:
         spans.append(Span(*edges_and_label(record)))
@@ -79,5 +82,5 @@ def span_records(spans: Sequence[Span]) -> list[dict[str, Any]]:
 
 
 def with_id(document: Document, record: dict[str, Any]) -> dict[str, Any]:
-    """A record with the document's id in front, where it has one."""
+    """Return a record with the document's id as its first key, if the document has one."""
     return {"id": document.id, **record} if document.id else record

@@ -1,4 +1,7 @@
-"""GLiNER training data: a JSON array with `tokenized_text` and `ner`, lists of `[first, last, label]` (last inclusive)."""
+"""GLiNER training data: a JSON array with `tokenized_text` and `ner`.
+
+An entity in `ner` is `[first, last, label]`, in words; last is inclusive.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A JSON array read element by element: only one of them is in memory at a time."""
+"""Read a JSON array element by element, with only one element in memory at a time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 16
 NEAR_THE_END = 16
-"""An error this close to the end of what has been read may only mean that a literal or number was cut in two."""
+"""An error this close to the end of the buffer may mean that the buffer ends inside a literal or
+number."""
 
 
 def json_values(source: Source) -> Iterator[tuple[int, object]]:
-    """The elements of an array, or values that follow each other (JSON Lines), with the line each starts at."""
+    """Yield the elements of an array or the values of JSON Lines, with the line each starts in."""
     with source.open() as stream:
         yield from _Values(source, stream).elements()
 
@@ -50,13 +51,13 @@ class _Values:
                 yield self.value()
         if self.next_char() != "]":
             found = self.next_char() or "the end of the file"
-            raise self.error(f"expected , or ] and found {found}")
+            raise self.error(f"expected , or ] but found {found}")
         self.position += 1
         if rest := self.next_char():
-            raise self.error(f"found {rest} behind the end of the array")
+            raise self.error(f"found {rest} after the end of the array")
 
     def next_char(self) -> str:
-        """The next character that is not white space, not consumed; empty at the end."""
+        """Return the next character after white space without consuming it; empty at the end."""
         while True:
             while self.position < len(self.buffer) and self.buffer[self.position].isspace():
                 self.line += self.buffer[self.position] == "\n"
@@ -77,7 +78,7 @@ class _Values:
                     self.line += self.buffer.count("\n", self.position, error.pos)
                     raise self.error(error.msg) from None
                 self.read_more()
-            except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
+            except (ValueError, RecursionError) as error:  # a number with thousands of digits, or deep nesting
                 raise self.error(str(error)) from None
             else:
                 line = self.line
@@ -86,7 +87,7 @@ class _Values:
                 return line, value
 
     def read_more(self) -> None:
-        """Read on; by as much again as is kept, so that a long value is not parsed too often."""
+        """Read as much again as the buffer holds, so that a long value is not parsed too often."""
         kept = self.buffer[self.position :]
         chunk = self.source.guard(lambda: self.stream.read(max(CHUNK, len(kept))))
         self.ended = not chunk

@@ -1,7 +1,8 @@
-"""This project's own JSON Lines: text and spans in characters.
+"""This project's JSON Lines format: text, and spans in characters.
 
-Keys: `text`; `spans`, objects with `start`, `end`, `label`; where there are any, `id`, `gold` (human spans beside distant
-ones) and `words` (pairs of offsets, for text that came split into words). Other keys are kept as metadata.
+Keys: `text`; `spans`, objects with `start`, `end` and `label`; optionally `id`, `gold` (human spans
+in addition to distant ones) and `words` (pairs of offsets, if the text was already split into
+words). Other keys are kept as metadata.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _word(pair: object) -> Word:
     if not isinstance(pair, list) or len(pair) != 2:
         raise InputError(f"the word {shorten(pair)} is not [start, end]", hint="correct it")
     start, end = pair
-    if type(start) is int and type(end) is int:  # the common case, and most of the work of reading
+    if type(start) is int and type(end) is int:  # fast path: most of the work of reading
         return Word(start, end)
     return Word(expect(start, int, "a word's start"), expect(end, int, "a word's end"))
 

@@ -1,7 +1,7 @@
 """JSON Lines with spans in words: the format of the data sets published with the paper.
 
-Keys: `tokens`; `entities`, objects with `start`, `end` (exclusive) in words and `type`; `human_entities` where the entities
-are distant and human ones exist too; `id`.
+Keys: `tokens`; `entities`, objects with `start` and `end` (exclusive, in words) and `type`;
+optionally `id`, and `human_entities` if the entities are distant labels and human ones exist too.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def to_record(document: Document) -> dict[str, Any]:
 def write(documents: Iterable[Document], target: Target) -> None:
     stream = target.outputs.open(target.path)
     for document in documents:
-        stream.write(dump_line(to_record(document), plain=not document.meta))
+        stream.write(dump_line(to_record(document), small_ints=not document.meta))
 
 
 def sniff(head: Head) -> bool:

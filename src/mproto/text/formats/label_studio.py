@@ -1,9 +1,9 @@
-"""Label Studio tasks: a JSON array with `data` and `annotations`, spans in characters under `result[].value`.
+"""Label Studio tasks: a JSON array with `data` and `annotations`; spans under `result[].value`.
 
-The first annotation that was not cancelled counts. Label Studio counts characters as browsers do, in UTF-16 units, so
-offsets differ behind an emoji: they are read and written so, and read as plain characters where only that gives the text
-that the file says the span has.
-JSON_MIN exports (`label` beside `text`) are read too.
+The first annotation that was not cancelled is read. Like a browser, Label Studio counts offsets in
+UTF-16 units, so they differ from Python's after an emoji. Offsets are read and written in UTF-16
+units. They are read as characters if only that gives the surface text that the file records for the
+span. JSON_MIN exports (`label` and `text` in one object) are read too.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
             data = {key: value for key, value in record.items() if key not in JSON_MIN_KEYS}
         else:
             data = take(record, "data", dict)
-            found = _values(record, notes)
-            if found is None:
+            annotated = _values(record, notes)
+            if annotated is None:
                 notes.count("cancelled tasks were left out")
                 return None
-            values = found
+            values = annotated
         text = take(data, "text", str)
         spans = tuple(span for value in values for span in _spans(expect(value, dict, "a label"), text, notes))
         meta = {key: value for key, value in data.items() if key != "text"}
@@ -50,7 +50,7 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
 
 
 def _values(record: dict[str, Any], notes: Notes) -> list[Any] | None:
-    """What the first annotation that was not cancelled marks, or `None` where all were cancelled."""
+    """Return the values of the first annotation not cancelled; `None` if all were cancelled."""
     annotations = expect(record.get("annotations") or [], list, "'annotations'")
     done = [a for a in annotations if not expect(a, dict, "an annotation").get("was_cancelled")]
     if annotations and not done:
@@ -66,10 +66,10 @@ def _values(record: dict[str, Any], notes: Notes) -> list[Any] | None:
 def _spans(value: dict[str, Any], text: str, notes: Notes) -> Iterator[Span]:
     start, end = take(value, "start", int), take(value, "end", int)
     surface = value.get("text")
-    readings = [_from_utf16(text, start, end), (start, end)]
-    fitting = [r for r in readings if r and r[1] <= len(text) and (surface is None or _same(surface, text[slice(*r)]))]
-    if fitting:
-        start, end = fitting[0]
+    readings = [r for r in (_from_utf16(text, start, end), (start, end)) if r and r[1] <= len(text)]
+    matching = [r for r in readings if surface is None or _is_same_text(surface, text[slice(*r)])]
+    if matching:
+        start, end = matching[0]
     elif surface is not None:
         raise InputError(
             f"span {start}–{end} is {text[start:end]!r} in the text and not {surface!r}", hint="correct it"
@@ -80,13 +80,16 @@ def _spans(value: dict[str, Any], text: str, notes: Notes) -> Iterator[Span]:
         yield Span(start, end, expect(label, str, "a label"))
 
 
-def _same(one: object, other: str) -> bool:
-    """Whether two texts are the same but for white space, which exports collapse, and line ends, which they spell out."""
+def _is_same_text(one: object, other: str) -> bool:
+    """Whether two texts are equal apart from white space.
+
+    Exports collapse white space, and write line ends as a backslash and an n.
+    """
     return "".join(str(one).replace("\\n", " ").split()) == "".join(other.split())
 
 
 def _from_utf16(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Offsets in characters, where these are offsets in UTF-16 that do not cut a character in two."""
+    """Convert UTF-16 offsets to characters; `None` if they are invalid or split a character."""
     data = text.encode("utf-16-le")
     if not 0 <= start < end <= len(data) // 2:
         return None

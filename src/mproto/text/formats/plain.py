@@ -1,4 +1,4 @@
-"""Plain text: one document a line."""
+"""Plain text: one document per line."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def write(documents: Iterable[Document], target: Target) -> None:
 
 
 def sniff(head: Head) -> bool:  # noqa: ARG001
-    """Never sure: any text could be it. The registry falls back on it for `.txt` files."""
+    """Return False, since any text could be plain text; the registry uses it for `.txt` files."""
     return False
 
 
 FORMAT = Format(
     name="text",
-    title="plain text, one document a line",
+    title="plain text, one document per line",
     keeps=Keeps.TEXT,
     sample="Selegiline-induced postural hypotension in Parkinson's disease.\nShe was given aspirin for the headache.",
     read=read,

@@ -1,6 +1,7 @@
 """Prodigy: JSON Lines with `text`, `tokens` and `spans` in characters.
 
-Tasks that were rejected or ignored carry no usable labels and are left out. `token_end` is inclusive there.
+Tasks that were rejected or ignored have no usable labels and are left out. `token_end` is
+inclusive.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
 def _word(token: object) -> Word:
     record = expect(token, dict, "a token")
     start, end = record.get("start"), record.get("end")
-    if type(start) is int and type(end) is int:  # the common case, and most of the work of reading
+    if type(start) is int and type(end) is int:  # fast path: most of the work of reading
         return Word(start, end)
     return Word(take(record, "start", int), take(record, "end", int))
 
@@ -57,7 +58,7 @@ def to_record(document: Document) -> dict[str, Any]:
                 "start": w.start,
                 "end": w.end,
                 "id": i,
-                "ws": _spaced(document, w),
+                "ws": _space_follows(document, w),
             }
             for i, w in enumerate(document.given_words)
         ]
@@ -73,7 +74,7 @@ def to_record(document: Document) -> dict[str, Any]:
     return with_id(document, record) | dict(document.meta) | {"answer": "accept"}
 
 
-def _spaced(document: Document, word: Word) -> bool:
+def _space_follows(document: Document, word: Word) -> bool:
     return document.text[word.end : word.end + 1] == " "
 
 
@@ -84,7 +85,7 @@ def write(documents: Iterable[Document], target: Target) -> None:
 
 
 def sniff(head: Head) -> bool:
-    if {"words", "gold"} & head.record.keys():  # our own, with metadata that came from Prodigy
+    if {"words", "gold"} & head.record.keys():  # this project's JSON Lines, with metadata from Prodigy
         return False
     return "text" in head.record and bool({"tokens", "answer", "_task_hash"} & set(head.record))
 

@@ -1,4 +1,4 @@
-"""Ways to walk through a file: record by record, each with its line, wrong ones rejected."""
+"""Read a file record by record. Errors name the line; invalid records are rejected."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from mproto.text.document import Document
 
 Block = list[tuple[int, str]]
-"""The lines of a sentence with their numbers."""
+"""The lines of a sentence, with their line numbers."""
 
 
 def read_lines(source: Source, parse: Callable[[str, int], Document | None]) -> Iterator[Document]:
-    """A document a line; blank lines are skipped."""
+    """Read one document per line; blank lines are skipped."""
     for number, raw in source.raw_lines():
         if raw.strip():
             try:
@@ -36,13 +36,13 @@ def read_lines(source: Source, parse: Callable[[str, int], Document | None]) -> 
 
 
 def read_blocks(source: Source, parse: Callable[[Block], Document | None]) -> Iterator[Document]:
-    """A document a block of lines; blank lines and `-DOCSTART-` lines separate them."""
+    """Read one document per block of lines; blank lines and `-DOCSTART-` lines separate blocks."""
     block: list[tuple[int, bytes]] = []
 
     def document() -> Iterator[Document]:
         lines, first = block.copy(), block[0][0]
         block.clear()
-        return _attempt(source, lambda: parse([(n, source.decode(raw, n)) for n, raw in lines]), first)
+        return _parse_or_reject(source, lambda: parse([(n, source.decode(raw, n)) for n, raw in lines]), first)
 
     for number, raw in source.raw_lines():
         if raw.startswith(b"#") and is_comment(raw.decode("utf-8", "replace")):
@@ -56,15 +56,18 @@ def read_blocks(source: Source, parse: Callable[[Block], Document | None]) -> It
 
 
 def read_json_lines(
-    source: Source, parse: Callable[[dict[str, Any]], Document | None], plain: AbstractSet[str] = frozenset()
+    source: Source, parse: Callable[[dict[str, Any]], Document | None], small_int_keys: AbstractSet[str] = frozenset()
 ) -> Iterator[Document]:
-    """A document a line of JSON; tools also wrap such records into one array. `plain` keys hold no large numbers."""
+    """Read one document per line of JSON; some tools write one JSON array instead.
+
+    `small_int_keys` is explained in `load_json`.
+    """
     if source.head().lstrip()[:1] == b"[":
         return read_json(source, parse)
 
     def parse_line(line: str, number: int) -> Document | None:
         try:
-            record = load_json(line, plain)
+            record = load_json(line, small_int_keys)
         except (ValueError, RecursionError) as error:
             raise json_error(source, error, number) from None
         return parse(_expect_object(record))
@@ -73,13 +76,13 @@ def read_json_lines(
 
 
 def read_json(source: Source, parse: Callable[[dict[str, Any]], Document | None]) -> Iterator[Document]:
-    """A document an object of a JSON array (or of JSON Lines), without holding the whole array in memory."""
+    """Read one document per object of a JSON array or of JSON Lines, one object at a time."""
     for number, record in json_values(source):
-        yield from _attempt(source, lambda: parse(_expect_object(record)), number)  # noqa: B023
+        yield from _parse_or_reject(source, lambda: parse(_expect_object(record)), number)  # noqa: B023
 
 
 def write_json_array(records: Iterable[dict[str, Any]], write: Callable[[bytes], object]) -> None:
-    """A JSON array, an object a line."""
+    """Write a JSON array with one object per line."""
     separator = "[\n"
     for record in records:
         write(f"{separator}{dump_json(record)}".encode())
@@ -87,8 +90,8 @@ def write_json_array(records: Iterable[dict[str, Any]], write: Callable[[bytes],
     write(b"[]\n" if separator == "[\n" else b"\n]\n")
 
 
-def _attempt(source: Source, parse: Callable[[], Document | None], line: int) -> Iterator[Document]:
-    """The document, or nothing when it is wrong or not wanted."""
+def _parse_or_reject(source: Source, parse: Callable[[], Document | None], line: int) -> Iterator[Document]:
+    """Yield the document, unless it is invalid or the parser skips it."""
     try:
         document = parse()
     except (InputError, ValueError) as error:
@@ -113,7 +116,7 @@ def _expect_object(record: object) -> dict[str, Any]:
 
 
 def shorten(value: object, length: int = 60) -> str:
-    """A value for an error message."""
+    """Format a value for an error message."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = repr(text) if isinstance(value, str) else text
     return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -1,4 +1,4 @@
-"""Which formats there are, and how one is found: by name, by content, or by the ending of a file to be written."""
+"""All formats, and how to choose one: by name, by content, or by the ending of an output file."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from mproto.text.formats import (
     roster,
     text_folder,
 )
+from mproto.text.formats.adapt import adapt
 from mproto.text.formats.base import Format, Head, Options, Target
-from mproto.text.formats.fitting import fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,14 +64,14 @@ _JSON_LINES = ("jsonl", "jsonl-words", "doccano", "prodigy")
 
 
 class Written(NamedTuple):
-    """How much was written."""
+    """The number of documents and spans written."""
 
     documents: int
     spans: int
 
 
 def formats() -> list[Format]:
-    """All formats, in the order in which they are shown."""
+    """Return all formats, in the order in which they are listed."""
     return list(_FORMATS.values())
 
 
@@ -84,55 +84,63 @@ def get_format(name: str) -> Format:
 
 
 def detect(source: Source) -> Format:
-    """The format of an input, told from its content.
+    """Detect the format of an input from its content.
 
     Raises:
-        InputError: no format fits, or more than one does.
+        InputError: no format matches, or more than one does.
     """
     if not source.is_stdin and not source.path.exists():
         raise source.error("no such file or folder", hint="check the path")
     head = Head(source)
-    found = [format for format in formats() if format.sniff(head)]
-    if not found and head.suffix in plain.FORMAT.suffixes and b"\0" not in head.data:
+    candidates = [format for format in formats() if format.sniff(head)]
+    if not candidates and head.suffix in plain.FORMAT.suffixes and b"\0" not in head.data:
         return plain.FORMAT
-    if len(found) != 1:
-        why, hint = "its format cannot be told from its content", f"name it with --from ({', '.join(_FORMATS)})"
-        if found:
-            why = f"it could be {' or '.join(format.name for format in found)}"
+    if len(candidates) != 1:
+        why, hint = "its format cannot be detected from its content", f"name it with --from ({', '.join(_FORMATS)})"
+        if candidates:
+            why = f"it could be {' or '.join(format.name for format in candidates)}"
         elif not source.is_folder:
-            hint = f"pass --from text if it is plain text, a document a line, or {hint}"
+            hint = f"pass --from text if it is plain text with one document per line, or {hint}"
         raise source.error(why, hint=hint)
-    return found[0]
+    return candidates[0]
 
 
 def format_for_output(path: Path | str, read_format: Format | None = None) -> Format:
-    """The format to write, told from the ending of the file; the one that was read where the ending leaves it open."""
+    """Choose the output format by the file name ending.
+
+    If the ending does not decide, the output has the format of the input.
+    """
     name = Path(path).name.removesuffix(".gz").lower()
     if read_format and read_format.name in _JSON_LINES and name.endswith(jsonl.FORMAT.suffixes):
         return read_format
     endings = {ending: format for format in formats() for ending in format.suffixes}
-    fitting = [ending for ending in endings if name.endswith(ending)]
-    if fitting:
-        return endings[max(fitting, key=len)]
+    matching = [ending for ending in endings if name.endswith(ending)]
+    if matching:
+        return endings[max(matching, key=len)]
     if read_format and not Path(name).suffix:
         return read_format
     raise InputError(
-        "the format to write cannot be told from the name", path=path, hint=f"name it with --to ({', '.join(_FORMATS)})"
+        "the output format cannot be determined from the file name",
+        path=path,
+        hint=f"name it with --to ({', '.join(_FORMATS)})",
     )
 
 
 def format_for_labels(path: Path | str, read_format: Format, name: str | None = None) -> Format:
-    """The format to write newly labelled documents in: plain text cannot hold labels, and becomes JSON Lines."""
+    """Choose the output format of labelled documents.
+
+    Plain text cannot hold labels, so its output is JSON Lines.
+    """
     if name is not None:
         return get_format(name)
     has_ending = Path(Path(path).name.removesuffix(".gz")).suffix
     if read_format.name in _PLAIN and not has_ending:
         return jsonl.FORMAT
-    found = format_for_output(path, read_format)
-    if found.name in _PLAIN:
-        hint = "call it .jsonl, or name a format with --to"
-        raise InputError("plain text, which the name says, cannot hold labels", path=path, hint=hint)
-    return found
+    chosen = format_for_output(path, read_format)
+    if chosen.name in _PLAIN:
+        hint = "use the ending .jsonl, or name a format with --to"
+        raise InputError("the ending means plain text, which cannot hold labels", path=path, hint=hint)
+    return chosen
 
 
 def read_documents(
@@ -140,16 +148,16 @@ def read_documents(
     format: Format | str | None = None,
     options: Options = Options(),
 ) -> Iterator[Document]:
-    """Documents of a file or folder, one by one; the format is told from the content where it is not given.
+    """Read the documents of a file or folder, one by one. The format is detected by default.
 
-    Given a path, everything that could not be read as it stands there is said in a warning at the end. Given a `Source`,
-    its notes have it.
+    What could not be read exactly is counted in the notes of the `Source`. With a path, a warning
+    at the end reports it.
     """
-    own_source = not isinstance(source, Source)
+    is_path = not isinstance(source, Source)
     source = source if isinstance(source, Source) else Source(source)
     format = get_format(format) if isinstance(format, str) else format or detect(source)
     yield from format.read(source, options)
-    if own_source:
+    if is_path:
         _warn(source.notes, source.path)
 
 
@@ -162,26 +170,29 @@ def write_documents(
     force: bool = False,
     notes: Notes | None = None,
 ) -> Written:
-    """Write documents to a file or folder, whole or not at all, and say how many there were.
+    """Write documents to a file or folder. The output is complete, or there is none.
 
-    What the format cannot hold is counted in `notes`, or said in a warning where none are given.
+    What the format cannot hold is counted in `notes`. Without `notes`, a warning reports it.
+
+    Returns:
+        The number of documents and spans written.
     """
     path = Path(path)
     format = get_format(format) if isinstance(format, str) else format or format_for_output(path)
-    kept_notes = notes or Notes()
+    losses = notes or Notes()
     count = spans = 0
 
     def counted() -> Iterator[Document]:
         nonlocal count, spans
-        for document in fit(documents, format, options, kept_notes):
+        for document in adapt(documents, format, options, losses):
             count += 1
             spans += len(document.spans)
             yield document
 
     with Outputs(force=force) as outputs:
-        format.write(counted(), Target(path, outputs, options, kept_notes))
+        format.write(counted(), Target(path, outputs, options, losses))
     if notes is None:
-        _warn(kept_notes, path)
+        _warn(losses, path)
     return Written(count, spans)
 
 

@@ -1,4 +1,4 @@
-"""Tags of a whole file: decoded sentence by sentence, repairs counted for the file."""
+"""Decode the tags of a file sentence by sentence, and count repairs for the whole file."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ TAG_HINT = "tags are O or PREFIX-LABEL with a prefix of B I O E S L U; pass --ba
 
 
 class TagReader:
-    """Decodes sentences and remembers what was odd about them.
+    """Decodes sentences and counts oddities.
 
-    Which oddities are repairs depends on the scheme, and that is known only when all have been seen (an `I` after `O` is
-    right in IOB1 and wrong in BIO). The spans do not depend on it.
+    An `I` after `O` is valid in IOB1 but a repair in BIO. Which oddities are repairs is thus known
+    only once the whole file has been read and its scheme detected. The spans do not depend on the
+    scheme.
     """
 
     def __init__(self, options: Options) -> None:
@@ -29,18 +30,18 @@ class TagReader:
         self.oddities = Oddities()
 
     def spans(self, tags: Sequence[str], lines: Sequence[int] = ()) -> tuple[WordSpan, ...]:
-        """The spans of a sentence; where its tags stand on lines of their own, these are named in errors."""
+        """Return the spans of a sentence. If each tag has its own line, errors name the line."""
         try:
             decoded = decode(tags, bare=self.options.bare_tags)
         except TagError as error:
             line = lines[tags.index(error.tag)] if lines else None
             raise InputError(str(error), line=line, hint=TAG_HINT) from None
-        if decoded.spans:  # most sentences have none, and so nothing odd
+        if decoded.spans:  # fast path: most sentences have no spans, and so no oddities
             self.oddities += decoded.oddities
         return decoded.spans
 
     def report(self, notes: Notes) -> None:
-        """Count the repairs of the file that has just been read."""
+        """Count the repairs in the file, at its end."""
         scheme = self.options.scheme or self.oddities.scheme()
         repairs = self.oddities.repairs(scheme)
         notes.count(f"spans with tags that {scheme.upper()} does not allow were repaired", repairs)

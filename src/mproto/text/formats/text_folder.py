@@ -1,4 +1,4 @@
-"""Plain text: a folder with one document a file; the id is the file's name."""
+"""Plain text: a folder with one document per file. The file name is the id."""
 
 from __future__ import annotations
 
@@ -23,32 +23,38 @@ _FILE_NAME = re.compile(r'(?!\.)[^/\\:*?"<>|\x00-\x1f]{1,60}')
 
 
 def files_below(folder: Path, suffix: str) -> Iterator[str]:
-    """The files of a folder and of its folders whose names end so. Strings: taking a path apart costs more than reading."""
-    for place, _, names in os.walk(folder):
-        prefix = os.path.join(place, "")  # noqa: PTH118
+    """Yield the files below a folder whose names end in `suffix`.
+
+    Paths are strings, since making `Path` objects costs more than reading the files.
+    """
+    for directory, _, names in os.walk(folder):
+        prefix = os.path.join(directory, "")  # noqa: PTH118
         yield from (prefix + name for name in names if name.endswith(suffix))
 
 
 def text_files(source: Source) -> list[str]:
-    """The `.txt` files of a folder and of its folders, in order."""
-    files = sorted(files_below(source.path, ".txt"), key=_natural) if source.is_folder else [str(source.path)]
+    """Return the `.txt` files below a folder, in natural order."""
+    files = sorted(files_below(source.path, ".txt"), key=_natural_key) if source.is_folder else [str(source.path)]
     if not files:
-        raise source.error("holds no .txt file", hint="name a folder of .txt files")
+        raise source.error("contains no .txt file", hint="name a folder of .txt files")
     return files
 
 
-def _natural(path: str) -> list[tuple[int, str]]:
-    """2 before 10, as people count, and as documents were numbered when they were written."""
+def _natural_key(path: str) -> list[tuple[int, str]]:
+    """Sort key that puts 2 before 10, so documents keep the order in which they were numbered."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(path)]
 
 
 def encode(text: str) -> bytes:
-    """A text file's bytes. A text that starts with a byte order mark gets a second one, since readers take one off."""
+    """Return the bytes of a text file.
+
+    A text that starts with a byte order mark gets a second one, since readers remove one.
+    """
     return (f"\ufeff{text}" if text.startswith("\ufeff") else text).encode()
 
 
 def file_names(documents: Iterable[Document], notes: Notes) -> Iterator[tuple[str, Document]]:
-    """Documents with a file name each: the id where it is fit to be one and still free, else a number."""
+    """Yield documents with file names: the id if it is valid and unused, else a number."""
     taken: set[str] = set()
     for number, document in enumerate(documents, 1):
         name = document.id
@@ -70,9 +76,9 @@ def read(source: Source, options: Options) -> Iterator[Document]:  # noqa: ARG00
 
 
 def document_id(source: Source, path: str) -> str:
-    """The path below the folder, without its ending; of a single file, its name."""
-    folder, place = f"{source.path}{os.sep}", path.removesuffix(".txt")
-    return place.removeprefix(folder).replace(os.sep, "/") if place.startswith(folder) else Path(path).stem
+    """Return the path relative to the folder, without its ending; for a single file, its name."""
+    folder, name = f"{source.path}{os.sep}", path.removesuffix(".txt")
+    return name.removeprefix(folder).replace(os.sep, "/") if name.startswith(folder) else Path(path).stem
 
 
 def write(documents: Iterable[Document], target: Target) -> None:
@@ -87,7 +93,7 @@ def sniff(head: Head) -> bool:
 
 FORMAT = Format(
     name="text-folder",
-    title="plain text, a folder with one document a file",
+    title="plain text, a folder with one document per file",
     keeps=Keeps.TEXT | Keeps.IDS | Keeps.EMPTY,
     sample="notes/0001.txt:  Selegiline-induced postural hypotension in Parkinson's disease.",
     read=read,

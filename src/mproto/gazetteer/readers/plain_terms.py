@@ -1,4 +1,4 @@
-"""Text files: a term a line."""
+"""Text files: one term per line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def read(source: Source, type_: str) -> Iterator[Entry]:
-    """Entries of one type; white space around terms and blank lines do not count."""
+    """Read entries of one type. White space around terms and blank lines are ignored."""
     file = str(source.path)
-    found = False
+    is_empty = True
     for number, line in source.lines():
         if "\0" in line:
             raise source.error("is binary, not a list of terms", number, "name a text file")
@@ -26,9 +26,9 @@ def read(source: Source, type_: str) -> Iterator[Entry]:
             raise source.error(
                 f"has columns ({surface[:60]!r})",
                 number,
-                "say what they are: --columns type,term (AutoNER) or --columns term,type (RegexNER)",
+                "name them: --columns type,term (AutoNER) or --columns term,type (RegexNER)",
             )
-        found = True
+        is_empty = False
         yield Entry(surface, type_, file=file, line=number)
-    if not found:
-        raise source.error("holds no term", hint="write one term a line")
+    if is_empty:
+        raise source.error("contains no terms", hint="write one term per line")
