@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from encoders import write_roberta
-from mproto import Recognizer, write_documents
+from mproto import Recognizer, config, write_documents
 from mproto.config import Config, load_config
-from mproto.config import loading as config
 from runs import SMALL, labelled, small_model
 
 DOCS = Path(__file__).parent.parent / "docs"
