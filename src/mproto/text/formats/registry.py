@@ -105,6 +105,15 @@ def detect(source: Source) -> Format:
     return found[0]
 
 
+def find_format(source: Source, format: Format | str | None = None) -> Format:
+    """Return the format of an input: the one that was named, or else the one detected from its content.
+
+    Raises:
+        InputError: there is no format of that name, or the content does not tell.
+    """
+    return get_format(format) if isinstance(format, str) else format or detect(source)
+
+
 def format_for_output(path: Path | str, read_format: Format | None = None) -> Format:
     """The format to write, told from the ending of the file; the one that was read where the ending leaves it open."""
     name = Path(path).name.removesuffix(".gz").lower()
@@ -147,8 +156,7 @@ def read_documents(
     """
     own_source = not isinstance(source, Source)
     source = source if isinstance(source, Source) else Source(source)
-    format = get_format(format) if isinstance(format, str) else format or detect(source)
-    yield from format.read(source, options)
+    yield from find_format(source, format).read(source, options)
     if own_source:
         _warn(source.notes, source.path)
 
