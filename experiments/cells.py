@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mproto import Document, read_documents, score, train
-from mproto.training.folder import read_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,9 +92,9 @@ def train_in_folder(
             print(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.logs}", flush=True)
 
     resumed, start = folder.exists(), time.process_time()
-    recognizer = train(corpus, labelled=labelled, dev=dev, config=config, output=folder, resume=True, on_progress=show)
+    result = train(corpus, labelled=labelled, dev=dev, config=config, output=folder, resume=True, on_step=show)
+    recognizer, history = result.recognizer, result.history
     cpu_seconds = None if resumed else round(time.process_time() - start, 1)
-    history = read_history(folder)
     bare = [document.bare() for document in test]
     scores = score(zip(test, recognizer.predict(bare), strict=True))
     more = {} if look is None else {"seen": look(recognizer)}
@@ -118,15 +117,14 @@ def train_in_folder(
 
 def train_and_score(name: str, data: str, config: Config, split: str) -> Cell:
     """Train without development data, score the last model on a split, and say what it took."""
-    history: list[Progress] = []
 
     def remember(progress: Progress) -> None:
-        history.append(progress)
         if progress.step % SHOWN_EVERY == 0:
             print(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.logs}", flush=True)
 
     start = time.perf_counter()
-    recognizer = train(documents(data, "train"), config=config, on_progress=remember)
+    result = train(documents(data, "train"), config=config, on_step=remember)
+    recognizer, history = result.recognizer, result.history
     seconds = time.perf_counter() - start
     gold = documents(data, split)
     scores = score(zip(gold, recognizer.predict(gold), strict=True))

@@ -44,7 +44,7 @@ def run(variant: str, data: str) -> Cell:
         if progress.step % SHOWN_EVERY == 0:
             print(f"doubt {variant} {data} {progress.step}/{progress.steps} {progress.loss:.4f}", flush=True)
 
-    recognizer = train(corpus, config=load_config(settings=settings), on_progress=show)
+    recognizer = train(corpus, config=load_config(settings=settings), on_step=show).recognizer
     words = look(recognizer, corpus)
     model = prototype_model(recognizer.model)
     assert model is not None

@@ -64,7 +64,7 @@ def run(data: str, *, denoise: bool) -> Cell:
             seen[-1]["step"] = progress.step
             print(data, denoise, progress.step, seen[-1]["entities"], flush=True)
 
-    recognizer = train(corpus, config=config, measures={"watched": watch}, on_progress=note)
+    recognizer = train(corpus, config=config, measures={"watched": watch}, on_step=note).recognizer
     return {"classes": ["O", *recognizer.labels], "seen": seen, "config": config.as_dict()}
 
 

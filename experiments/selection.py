@@ -55,7 +55,7 @@ def run(data: str, strategy: str, seed: int) -> Cell:
             print(data, strategy, seed, evaluations[-1], flush=True)
 
     config = load_config(settings=settings)
-    recognizer = train(corpus, config=config, on_progress=remember, measures=measures)
+    recognizer = train(corpus, config=config, on_step=remember, measures=measures).recognizer
     return {
         "data": data,
         "strategy": strategy,

@@ -57,7 +57,7 @@ def run(data: str, seed: int) -> Cell:
             raise EstimatedError
 
     with suppress(EstimatedError):
-        train(corpus, config=load_config(settings=settings), on_progress=watch)
+        train(corpus, config=load_config(settings=settings), on_step=watch)
     return {"data": data, "seed": seed, "estimate": estimate, "truth": truth(corpus)}
 
 

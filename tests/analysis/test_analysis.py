@@ -71,7 +71,9 @@ class TestWords:
 
     def test_entities_are_those_of_the_recogniser(self) -> None:
         words = read_words()
-        found = [[entity.span for entity in entities] for entities in small_model().entities(list(words.documents))]
+        found = [
+            [entity.span for entity in entities] for entities in small_model().predict_entities(list(words.documents))
+        ]
         assert [[entity.span for entity in entities] for entities in words.entities] == found
 
     def test_contexts_are_in_the_text(self) -> None:

@@ -152,7 +152,7 @@ def test_provenance_names_terms_and_training_mentions(tmp_path: Any) -> None:
         (lambda ner: ner(Document(TEXT)), "Document.* is no text"),
         (lambda ner: ner(3, is_split_into_words=True), "3 is no text of words"),
         *[(lambda ner, n=n: ner(iter([TEXT]), batch_size=n), f"batch_size is {n!r}, no") for n in (0, 1.5, True, "8")],
-        (lambda ner: ner.tagged([], batch_size=0), "batch_size is 0"),
+        (lambda ner: ner.predict_words([], batch_size=0), "batch_size is 0"),
         (lambda ner: ner.with_gazetteer(Gazetteer(()), "both"), "union, prefer-gazetteer"),
     ],
 )
@@ -162,7 +162,7 @@ def test_wrong_calls(call: Any, message: str) -> None:
     assert small_model()(TEXT)  # and it still works
 
 
-@pytest.mark.parametrize("name", ["entities", "tagged", "predict", "__call__"])
+@pytest.mark.parametrize("name", ["predict_entities", "predict_words", "predict", "__call__"])
 def test_what_is_too_long_is_refused_before_it_is_split_into_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def split(text: str) -> Any:
         raise AssertionError("words of fifty megabytes are gigabytes")

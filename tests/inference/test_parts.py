@@ -122,8 +122,10 @@ def test_calibration_finds_the_temperature_that_labels_were_drawn_with() -> None
 def test_types_of_terms_are_types_of_both() -> None:
     gazetteer = Gazetteer((Entry("York", "Place"), Entry("aspirin", "Chemical")))
     alone = small_model()
-    assert alone.with_gazetteer(gazetteer).labels == alone.labels
-    both = alone.with_gazetteer(gazetteer, "prefer-gazetteer")
+    assert alone.with_gazetteer(gazetteer, "off").labels == alone.labels
+    both = alone.with_gazetteer(gazetteer)
+    assert both.terms is not None
+    assert both.terms.combination == "prefer-gazetteer"
     assert both.labels == (*alone.labels, "Place")
     assert {"Place"} <= {entity["entity_group"] for entity in both("We saw York .", threshold={"Place": 0.5})}
     assert both.model_card() == alone.model_card()

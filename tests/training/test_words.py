@@ -57,7 +57,7 @@ def test_as_many_words_are_left_out_as_beta_says(tmp_path) -> None:
     settings = ["training.min_steps=24", "mproto.solver=threshold", "mproto.kin=0", "mproto.beta=0.1"]
     kept: list[float] = []
     config = small_config(*settings, encoder=encoder)
-    train(labelled(), config=config, on_progress=lambda progress: kept.append(progress.logs["kept"]))
+    train(labelled(), config=config, on_step=lambda progress: kept.append(progress.logs["kept"]))
     begin = round(config.mproto.denoise_after * len(kept))
     assert set(kept[:begin]) == {1.0}
     assert sum(kept[begin:]) / len(kept[begin:]) == pytest.approx(0.1, abs=0.05)
@@ -73,7 +73,7 @@ def test_words_whose_kin_are_labelled_are_left_out_from_the_first_step(tmp_path)
         train(
             labelled(),
             config=config,
-            on_progress=lambda progress, kin=kin: kept.setdefault(kin, progress.logs["kept"]),
+            on_step=lambda progress, kin=kin: kept.setdefault(kin, progress.logs["kept"]),
         )
     assert kept[0.1] == 1  # a tenth of any share is too little
     assert kept[1.0] < 1
@@ -82,6 +82,6 @@ def test_words_whose_kin_are_labelled_are_left_out_from_the_first_step(tmp_path)
 def test_kin_change_what_is_learnt(tmp_path) -> None:
     encoder = str(write_roberta(tmp_path, positions=200))
     settings = ["training.min_steps=12", "mproto.solver=threshold", "mproto.beta=0.9"]
-    models = [train(labelled(), config=small_config(*settings, f"mproto.kin={kin}", encoder=encoder)) for kin in (0, 1)]
-    one, other = (model.model.state_dict() for model in models)
+    configs = [small_config(*settings, f"mproto.kin={kin}", encoder=encoder) for kin in (0, 1)]
+    one, other = (train(labelled(), config=config).recognizer.model.state_dict() for config in configs)
     assert not all(torch.equal(one[name], other[name]) for name in one)

@@ -79,7 +79,7 @@ def sample(documents: Sequence[Document], most_words: int, seed: int = 0) -> lis
 def look(recognizer: Recognizer, documents: Sequence[Document], *, batch_size: int = 32) -> Words:
     """Read documents with a model, once. There must be a word in them."""
     model = recognizer.model
-    tagged = list(recognizer.tagged(documents, batch_size=batch_size, features=True))
+    tagged = list(recognizer.predict_words(documents, batch_size=batch_size, features=True))
     windows = [window for own, _ in tagged for window in own]
     places = torch.tensor([(w.document, w.start + i) for w in windows for i in range(len(w.firsts))])
     order = torch.argsort(places[:, 0] * (int(places[:, 1].max()) + 1) + places[:, 1])

@@ -92,7 +92,7 @@ def _read(
     recognizer: Recognizer, documents: Sequence[Document]
 ) -> tuple[dict[tuple[int, int], int], list[tuple[Span, ...]]]:
     """The tag of every word, and the entities of every document."""
-    tagged = list(recognizer.tagged(documents))
+    tagged = list(recognizer.predict_words(documents))
     tags: dict[tuple[int, int], int] = {}
     for windows, said in tagged:
         places = [(window.document, window.start + i) for window in windows for i in range(len(window.firsts))]

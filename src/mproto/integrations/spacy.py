@@ -128,7 +128,7 @@ class RecognizerPipe(Pipe):
         """What the model finds in each document."""
         settings = self.settings
         documents = [_document(doc) for doc in docs]
-        return self.recognizer.entities(documents, batch_size=settings.batch_size, threshold=settings.threshold)
+        return self.recognizer.predict_entities(documents, batch_size=settings.batch_size, threshold=settings.threshold)
 
     def set_annotations(self, docs: Sequence[Doc], found: Sequence[Sequence["Entity"]]) -> None:
         """Write what was found into the documents: all of it into the span group, and what may be into the entities."""
