@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=100_000)
     wanted = parser.parse_args().words
     labelled = list(annotate(demo.documents("train"), demo.gazetteer()))
-    recognizer = train(labelled, config=load_config(settings=["training.epochs=0", "training.min_steps=10"]))
+    recognizer = train(labelled, config=load_config(settings=["training.epochs=0", "training.min_steps=10"])).recognizer
     total = 0
 
     def enough(document: object) -> bool:

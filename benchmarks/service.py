@@ -221,7 +221,8 @@ def small_model(folder: Path) -> Path:
     from mproto.config import load_config
 
     labelled = list(annotate(demo.documents("train")[:200], demo.gazetteer()))
-    train(labelled, config=load_config(settings=["training.epochs=0", "training.min_steps=10"])).save_pretrained(folder)
+    config = load_config(settings=["training.epochs=0", "training.min_steps=10"])
+    train(labelled, config=config).recognizer.save_pretrained(folder)
     return folder
 
 

@@ -39,7 +39,7 @@ def seconds(method: str, corpus: list[Document], settings: Sequence[str]) -> flo
 
     config = load_config(settings=settings, method=method)
     start = time.process_time()
-    train(corpus, config=config, on_progress=count)
+    train(corpus, config=config, on_step=count)
     spent = time.process_time() - start
     print(f"{method:8s} {spent:7.1f} s for {steps} steps", flush=True)
     return spent

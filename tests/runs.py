@@ -44,4 +44,4 @@ def small_model(method: str = "mproto") -> Recognizer:
 def _small_model(method: str) -> Recognizer:
     """Of its own, since a cache takes a default that is left out and one that is passed for two calls."""
     embedded()  # skips where the encoder is missing
-    return train(labelled(), config=small_config(method=method))
+    return train(labelled(), config=small_config(method=method)).recognizer

@@ -127,6 +127,13 @@ class TestDamage:
         with pytest.raises(InputError, match="not a model of mproto"):
             Recognizer.from_pretrained(saved)
 
+    def test_a_device_that_is_not_there(self, saved: Path) -> None:
+        assert Recognizer.from_pretrained(saved, device="cpu").model.device == torch.device("cpu")
+        with pytest.raises(InputError, match="no device 'gpu'"):
+            Recognizer.from_pretrained(saved, device="gpu")
+        with pytest.raises(InputError, match="cuda:77' is not there"):
+            Recognizer.from_pretrained(saved, device="cuda:77")
+
     def test_not_json(self, saved: Path) -> None:
         (saved / "config.json").write_text("{")
         with pytest.raises(InputError, match="is not JSON"):

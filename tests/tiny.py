@@ -17,8 +17,8 @@ def tiny_model() -> Recognizer:
     """Tests must not train it further."""
     with tempfile.TemporaryDirectory() as folder:
         encoder = str(write_roberta(Path(folder), positions=200))
-        recognizer = train(labelled(), config=load_config(settings=SMALL, encoder=encoder))
-    assert any(recognizer.entities(documents())), "it should find something, or tests would compare nothing"
+        recognizer = train(labelled(), config=load_config(settings=SMALL), encoder=encoder).recognizer
+    assert any(recognizer.predict_entities(documents())), "it should find something, or tests would compare nothing"
     return recognizer
 
 

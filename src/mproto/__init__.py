@@ -1,28 +1,49 @@
-"""mproto turns a dictionary and unlabelled text into a named-entity recogniser.
+"""mproto turns a term list and unlabelled text into a named-entity recogniser.
 
-Names are imported on first use, so that `import mproto` is instant and never brings in a deep-learning library.
+Public names are imported on first use, so `import mproto` is fast and loads no deep-learning
+library.
 """
 
 from __future__ import annotations
 
 from mproto.version import __version__
 
-TYPE_CHECKING = False  # importing it from typing would take most of the time until Ctrl-C can be dealt with
+TYPE_CHECKING = False  # importing it from typing would take most of the time until Ctrl-C can be handled
 if TYPE_CHECKING:
-    from mproto.gazetteer import Entry, Gazetteer, annotate
-    from mproto.recognizer import Recognizer
-    from mproto.text import Document, Span, read_documents, score, write_documents
-    from mproto.training import train
-    from mproto.workflows.convert import convert
+    from mproto.config import Config, load_config
+    from mproto.errors import InputError, MprotoError, Notes
+    from mproto.gazetteer import Entry, Gazetteer, MatchOptions, annotate
+    from mproto.io.sources import Source
+    from mproto.recognizer import Entity, Recognizer
+    from mproto.text import Counts, Document, Options, Scores, Span, read_documents, score, write_documents
+    from mproto.training import TrainingResult, train
+    from mproto.training.interrupt import Interrupted
+    from mproto.training.loop import Progress
+    from mproto.workflows.convert import Converted, convert
 
-_HOMES = {
+_MODULES = {
+    "Config": "mproto.config",
+    "Converted": "mproto.workflows.convert",
+    "Counts": "mproto.text",
     "Document": "mproto.text",
+    "Entity": "mproto.recognizer",
     "Entry": "mproto.gazetteer",
     "Gazetteer": "mproto.gazetteer",
+    "InputError": "mproto.errors",
+    "Interrupted": "mproto.training.interrupt",
+    "MatchOptions": "mproto.gazetteer",
+    "MprotoError": "mproto.errors",
+    "Notes": "mproto.errors",
+    "Options": "mproto.text",
+    "Progress": "mproto.training.loop",
     "Recognizer": "mproto.recognizer",
+    "Scores": "mproto.text",
+    "Source": "mproto.io.sources",
     "Span": "mproto.text",
+    "TrainingResult": "mproto.training",
     "annotate": "mproto.gazetteer",
     "convert": "mproto.workflows.convert",
+    "load_config": "mproto.config",
     "read_documents": "mproto.text",
     "score": "mproto.text",
     "train": "mproto.training",
@@ -30,14 +51,29 @@ _HOMES = {
 }
 
 __all__ = [
+    "Config",
+    "Converted",
+    "Counts",
     "Document",
+    "Entity",
     "Entry",
     "Gazetteer",
+    "InputError",
+    "Interrupted",
+    "MatchOptions",
+    "MprotoError",
+    "Notes",
+    "Options",
+    "Progress",
     "Recognizer",
+    "Scores",
+    "Source",
     "Span",
+    "TrainingResult",
     "__version__",
     "annotate",
     "convert",
+    "load_config",
     "read_documents",
     "score",
     "train",
@@ -46,11 +82,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'mproto' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

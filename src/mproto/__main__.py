@@ -1,4 +1,7 @@
-"""The command `mproto`, and `python -m mproto`: loads the command line, and deals with Ctrl-C meanwhile."""
+"""The command `mproto`, also run as `python -m mproto`.
+
+It loads the command line and handles Ctrl-C while loading.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,15 @@ INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command line. Whoever presses Ctrl-C while it loads sees no traceback, since nothing has begun."""
+    """Run the command line.
+
+    Ctrl-C during loading exits without a traceback, since no work has begun.
+    """
     try:
         import signal
 
         before = signal.getsignal(signal.SIGINT)
-        if before is signal.default_int_handler:  # an exception can be lost, and shown, by the machinery of imports
+        if before is signal.default_int_handler:  # the import system can swallow an exception and print it
             signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
         from mproto import cli
 

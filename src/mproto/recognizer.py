@@ -1,4 +1,4 @@
-"""The trained thing: text in, entities out."""
+"""A trained recogniser: text in, entities out."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from mproto.errors import InputError
 from mproto.gazetteer.options import MatchOptions
 from mproto.inference.entities import Entity, read_entities
 from mproto.inference.gazetteer_terms import GazetteerTerms
-from mproto.inference.provenance import provenance_of
-from mproto.inference.styles import get_style, word_numbers
-from mproto.inference.texts import as_documents, blocks, check_batch_size, check_call, check_length, is_one
+from mproto.inference.pipeline import Pipeline
+from mproto.inference.texts import blocks, check_batch_size, check_length
 from mproto.inference.thresholds import thresholds
 from mproto.io.outputs import Outputs
-from mproto.persistence.card import NAMES, model_card, with_scores
+from mproto.persistence.card import model_card, with_scores
 from mproto.persistence.files import (
     BEST,
     CONFIG,
@@ -28,7 +27,7 @@ from mproto.persistence.files import (
     read_description,
 )
 from mproto.persistence.hub import find_model, push_to_hub
-from mproto.persistence.model_folder import load, model_fingerprint, save
+from mproto.persistence.model_folder import card_and_name_types, load, model_fingerprint, save
 from mproto.version import __version__
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from mproto.gazetteer.entries import Gazetteer
     from mproto.inference.gazetteer_terms import Combination
     from mproto.inference.mentions import Mentions
-    from mproto.inference.styles import Style
     from mproto.inference.tagger import Tagged, Tagger
     from mproto.inference.thresholds import Threshold
     from mproto.models.base import Model
@@ -49,21 +47,29 @@ if TYPE_CHECKING:
 __all__ = ["BEST", "Entity", "Recognizer"]
 
 CONTEXT_OF = 16
-"""Of a window, one sub-word in so many on each side is another window's own; more costs time, and finds no more."""
+"""On each side, one sub-word in 16 of a window is context that belongs to the next window. More
+costs time and finds nothing new."""
 
 
-class Recognizer:
+class Recognizer(Pipeline):
     """Finds entities in texts.
 
+    - `ner("a text")` returns dictionaries, like a pipeline of Hugging Face transformers.
+    - `ner.predict(documents)` returns the documents with predicted spans.
+    - `ner.predict_entities(documents)` returns `Entity` tuples, and `ner.predict_words(documents)`
+      the network's output for each word.
+
     Args:
-        tagger: what tags words.
-        config: how it was trained.
-        card: what else the model card says.
-        mentions: that it learnt from, to compare new ones with.
+        tagger: the model that tags words.
+        config: the settings it was trained with.
+        card: further facts for the model card.
+        mentions: example mentions from training, for provenance.
+        name_types: entity types whose terms were matched as names in training; `None` if training
+            matched no terms.
 
     Attributes:
-        terms: a gazetteer beside the model (`with_gazetteer`), if any.
-        fingerprint: of the weights, for a model that was read from a folder.
+        terms: the gazetteer that is used with the model (`with_gazetteer`), if any.
+        fingerprint: of the model's files, if it was read from a folder.
     """
 
     def __init__(
@@ -72,33 +78,38 @@ class Recognizer:
         config: Config,
         card: Mapping[str, Any] | None = None,
         mentions: Mentions | None = None,
+        name_types: Iterable[str] | None = None,
     ) -> None:
         self.tagger = tagger
         self.config = config
         self.card = dict(card or {})
         self.mentions = mentions
+        self.name_types = None if name_types is None else frozenset(name_types)
         self.terms: GazetteerTerms | None = None
         self.fingerprint = ""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The entity types: the model's, and those of the terms that are found beside it."""
-        beside = self.terms.types if self.terms is not None and self.terms.combination != "off" else ()
-        return tuple(dict.fromkeys((*self.tagger.labels, *beside)))
+        """The entity types of the model, and those of a gazetteer that is combined with it."""
+        added = self.terms.types if self.terms is not None and self.terms.combination != "off" else ()
+        return tuple(dict.fromkeys((*self.tagger.labels, *added)))
 
     @property
     def model(self) -> Model:
-        """The network, as torch has it.
+        """The PyTorch network.
 
         Raises:
-            InputError: it is an exported one.
+            InputError: this is an exported model, which has none.
         """
         if not hasattr(self.tagger, "encoder"):
             raise InputError("an exported model only finds entities", hint="use the model that it was exported from")
         return cast("Model", self.tagger)
 
     def to(self, device: str) -> Recognizer:
-        """Move it to a device: `auto`, `cpu`, `cuda` or `cuda:N`. Exported models stay where they are."""
+        """Move the model to a device: `auto`, `cpu`, `cuda` or `cuda:N`.
+
+        Exported models run on the CPU only.
+        """
         if hasattr(self.tagger, "encoder"):
             from mproto.models.devices import find_device
             from mproto.models.precision import has_bfloat16
@@ -111,99 +122,57 @@ class Recognizer:
         return self
 
     def with_gazetteer(
-        self, gazetteer: Gazetteer, combination: Combination = "off", options: MatchOptions = MatchOptions()
+        self,
+        gazetteer: Gazetteer,
+        combination: Combination = "prefer-gazetteer",
+        options: MatchOptions = MatchOptions(),
     ) -> Recognizer:
-        """The same recogniser with a gazetteer beside it.
+        """Return a recogniser that uses a gazetteer together with this model.
 
         Args:
-            gazetteer: its terms tell where an entity is known from, if provenance is asked for.
-            combination: `union` also finds terms where the model finds nothing; with `prefer-gazetteer` they count where the
-                two differ; `off` finds no more than the model.
-            options: how to match; see `matching`.
+            gazetteer: the terms.
+            combination: `prefer-gazetteer` finds the terms too, and they win where the two
+                disagree; `union` finds terms only where the model finds nothing; `off` finds what
+                the model finds, and uses the gazetteer for provenance only.
+            options: how to match terms; see `matching`.
         """
         other = copy(self)
         other.terms = GazetteerTerms(gazetteer, combination, self.matching(gazetteer, options))
         return other
 
     def matching(self, gazetteer: Gazetteer, options: MatchOptions = MatchOptions()) -> MatchOptions:
-        """Options that say which types are names: those that training took for names, where they do not say so themselves.
+        """Return the options with the name types filled in, unless the options set them.
 
-        Where training had no gazetteer but labels, the mentions that the model remembers tell.
+        These are the types that were matched as names in training. If training matched no terms,
+        the model's example mentions tell which types are names.
         """
         if options.case != "smart" or options.names is not None:
             return options
-        known = self.card.get(NAMES)
-        if not isinstance(known, list | tuple):  # whatever else somebody may have written there
-            known = self.mentions.names() if self.mentions else ()
-        return replace(options, names=frozenset(type_ for type_ in gazetteer.types if type_ in known))
-
-    def __call__(
-        self,
-        texts: Any,
-        *,
-        is_split_into_words: bool = False,
-        threshold: Threshold = None,
-        style: Style = "hf",
-        provenance: bool = False,
-        batch_size: int = 64,
-    ) -> Any:
-        """The entities of a text, of each of several, or of each of a stream.
-
-        With the style of Hugging Face pipelines, each is `{"entity_group", "score", "word", "start", "end"}`, and
-        `text[start:end] == word`.
-
-        Args:
-            texts: a text; or a list of texts, for a list; or any other iterable of them, for a generator that reads no
-                further ahead than a thousand texts.
-            is_split_into_words: a text is a list of words. Offsets are those in the words joined by blanks, and each entity
-                also has the numbers of its words, `word_start` and `word_end`.
-            threshold: the least score of an entity, for all types or for each.
-            style: `hf`, `spacy` (what displaCy takes) or `gliner`.
-            provenance: whether each entity is to say where it is known from: a term of the gazetteer, or the model's
-                prototype and the training mentions that it is like.
-            batch_size: windows that are read at once.
-
-        Raises:
-            InputError: something there is no text, or too long, or the call is wrong.
-        """
-        write = get_style(style)
-        thresholds(threshold, self.labels)  # what is wrong is so at once, and not when somebody reads the stream
-        check_call(texts, split=is_split_into_words, batch_size=batch_size)
-        one = is_one(texts, split=is_split_into_words)
-        documents = as_documents([texts] if one else texts, split=is_split_into_words)
-
-        def written() -> Iterator[Any]:
-            for block in blocks(documents):
-                found = self.entities(block, batch_size=batch_size, threshold=threshold, features=provenance)
-                for document, entities in zip(block, found, strict=True):
-                    extras = word_numbers(document, entities) if is_split_into_words else [{} for _ in entities]
-                    if provenance:
-                        for extra, known in zip(extras, self._provenance(document, entities), strict=True):
-                            extra["provenance"] = known
-                    yield write(document, entities, extras)
-
-        if one:
-            return next(written())
-        return list(written()) if isinstance(texts, list | tuple) else written()
+        known = self.name_types
+        if known is None:
+            known = self.mentions.names() if self.mentions else frozenset()
+        return replace(options, names=known & set(gazetteer.types))
 
     def predict(
         self, documents: Iterable[Document], *, batch_size: int = 64, threshold: Threshold = None
     ) -> Iterator[Document]:
-        """The documents with predicted spans instead of their own; `meta["scores"]` holds the scores, in the same order.
+        """Yield the documents with predicted spans in place of their own.
+
+        `meta["scores"]` holds the scores of the spans, in the same order.
 
         Args:
-            documents: any; no more than a thousand are looked at ahead.
-            batch_size: windows that are read at once.
-            threshold: the least score of an entity, for all types or for each.
+            documents: the documents; at most a thousand are read ahead.
+            batch_size: the number of windows in a batch.
+            threshold: the lowest score of an entity, for all types or for each type.
         """
         for block in blocks(documents):
-            found = self.entities(block, batch_size=batch_size, threshold=threshold)
+            found = self.predict_entities(block, batch_size=batch_size, threshold=threshold)
             for document, entities in zip(block, found, strict=True):
                 labelled = document.with_spans([entity.span for entity in entities], document.gold)
                 scores = [round(entity.score, 4) for entity in entities]
                 yield labelled.with_meta({**document.meta, "scores": scores})
 
-    def entities(
+    def predict_entities(
         self,
         documents: Sequence[Document],
         *,
@@ -211,37 +180,44 @@ class Recognizer:
         threshold: Threshold = None,
         features: bool = False,
     ) -> list[list[Entity]]:
-        """The entities of each document, in order.
+        """Return the entities of each document, in order.
 
         Args:
-            documents: any.
-            batch_size: windows that are read at once.
-            threshold: the least score of an entity that the model finds, for all types or for each.
-            features: whether each is to have that of its first word.
+            documents: the documents.
+            batch_size: the number of windows in a batch.
+            threshold: the lowest score of an entity found by the model, for all types or for each
+                type.
+            features: give each entity the feature vector of its first word.
         """
-        least = thresholds(threshold, self.labels)
-        tagged = self.tagged(documents, batch_size=batch_size, features=features)
-        found = read_entities(documents, tagged, self.tagger.tags, self.tagger.prototype_names)
-        found = [[entity for entity in own if entity.score >= least[entity.span.label]] for own in found]
+        lowest = thresholds(threshold, self.labels)
+        words = self.predict_words(documents, batch_size=batch_size, features=features)
+        found = read_entities(documents, words, self.tagger.tags, self.tagger.prototype_names)
+        found = [[entity for entity in own if entity.score >= lowest[entity.span.label]] for own in found]
         if self.terms is None or self.terms.combination == "off":
             return found
         terms = self.terms
         return [terms.combine(own, terms.find(document)) for document, own in zip(documents, found, strict=True)]
 
-    def tagged(
+    def predict_words(
         self, documents: Sequence[Document], *, batch_size: int = 64, features: bool = False
     ) -> Iterator[tuple[list[Window], Tagged]]:
-        """What the model says of the documents' words, some windows at a time, the longest first.
+        """Yield the model's output for the documents' words, in batches, the longest windows first.
+
+        Args:
+            documents: the documents.
+            batch_size: the number of windows in a batch.
+            features: include the feature vector of each word.
 
         Raises:
-            InputError: a document is too long, or the call is wrong; told at once, before anybody splits a text into words.
+            InputError: a document is too long, or an argument is wrong. Raised at the call, not
+                when the result is read.
         """
         check_batch_size(batch_size)
         for document in documents:
             check_length(document)
-        return self._tagged(documents, batch_size, features=features)
+        return self._predict_words(documents, batch_size, features=features)
 
-    def _tagged(
+    def _predict_words(
         self, documents: Sequence[Document], batch_size: int, *, features: bool
     ) -> Iterator[tuple[list[Window], Tagged]]:
         tagger = self.tagger
@@ -253,23 +229,23 @@ class Recognizer:
             batch = [windows[place] for place in places]
             yield batch, tagger.tag(batch, features=features)
 
-    def _provenance(self, document: Document, entities: Sequence[Entity]) -> list[dict[str, Any]]:
-        known = {} if self.terms is None else {term.span: term.entry for term in self.terms.find(document)}
-        return [provenance_of(entity, known.get(entity.span), self.mentions) for entity in entities]
-
     def save_pretrained(self, folder: Path | str) -> None:
-        """Write the model as a folder: `config.json`, `model.safetensors`, the tokenizer's files, and a model card.
+        """Save the model as a folder.
 
-        It may be the folder that the model came from. Where there is another model, this one takes its place, all at once.
+        It contains `config.json`, `model.safetensors`, the tokenizer's files, and a model card.
+
+        The folder may be the one that the model was loaded from. Another model in the folder is
+        replaced as a whole.
 
         Raises:
-            InputError: an exported model is not where it was loaded from any more.
-            OSError: it cannot be written.
+            InputError: the files of an exported model are no longer where it was loaded from.
+            OSError: the folder cannot be written.
         """
-        save(Path(folder), self.tagger, self.config, self.card, self.mentions, self.model_card())
+        card = self.model_card()
+        save(Path(folder), self.tagger, self.config, self.card, self.mentions, card, name_types=self.name_types)
 
     def model_card(self) -> str:
-        """A README for whoever finds the model."""
+        """Return the model card, the README of a saved model."""
         return model_card(
             self.tagger.labels,
             self.config.method,
@@ -277,22 +253,25 @@ class Recognizer:
             self.card,
             __version__,
             self.config.as_dict(),
+            name_types=sorted(self.name_types or ()),
             scheme="bio" if any(tag.startswith("B-") for tag in self.tagger.tags) else "io",
             keeps_case=keeps_case(self.tagger.tokens),
             int8=getattr(self.tagger, "int8", None),
         )
 
     def record_scores(self, folder: Path | str, corpus: str, scores: Counts) -> None:
-        """Write into the card of the model in a folder how good it is on a corpus, in the place of what was said of it.
+        """Write the model's scores on a corpus into the model card in a folder.
+
+        Earlier scores on it are replaced.
 
         Args:
-            folder: that it was read from, or of the training run.
-            corpus: what to call it.
-            scores: as `score(…).overall` has them, of the model without terms beside it.
+            folder: the folder that the model was read from, or that of the training run.
+            corpus: A name for the corpus.
+            scores: `score(…).overall` of the model without a gazetteer.
 
         Raises:
             InputError: the folder holds no model, or another one.
-            MprotoError: it cannot be written.
+            MprotoError: the folder cannot be written.
         """
         folder = model_folder(Path(folder))
         with Outputs(force=True) as outputs:
@@ -300,9 +279,10 @@ class Recognizer:
             description = read_description(folder)
             if self.fingerprint and model_fingerprint(description) != self.fingerprint:
                 raise InputError("holds another model than the one that was scored", path=folder, hint="score it again")
-            card = with_scores(description.get("card") or {}, corpus, scores.as_dict())
-            self.card = dict(card)
-            outputs.open(folder / CONFIG).write(as_json({**description, "card": card}))
+            old, _ = card_and_name_types(description)
+            self.card = with_scores(old, corpus, scores.as_dict())
+            names = {} if self.name_types is None else {"name_types": sorted(self.name_types)}
+            outputs.open(folder / CONFIG).write(as_json({**description, **names, "card": self.card}))
             outputs.open(folder / "README.md").write(self.model_card().encode())
 
     def push_to_hub(
@@ -314,24 +294,35 @@ class Recognizer:
         revision: str | None = None,
         commit_message: str = "Upload a model of mproto",
     ) -> str:
-        """Send it to the Hugging Face hub; its address there. See `mproto.persistence.hub.push_to_hub`."""
+        """Upload the model to the Hugging Face hub and return its URL.
+
+        See `mproto.persistence.hub.push_to_hub`.
+        """
         return push_to_hub(self, name, private=private, token=token, revision=revision, commit_message=commit_message)
 
     @classmethod
     def from_pretrained(
-        cls, name_or_path: Path | str, *, revision: str | None = None, token: str | bool | None = None
+        cls,
+        name_or_path: Path | str,
+        *,
+        device: str = "auto",
+        revision: str | None = None,
+        token: str | bool | None = None,
     ) -> Recognizer:
-        """A model that `save_pretrained` or `mproto export` wrote, the best one of a training run, or one of the hub.
+        """Load a model from a folder or from the Hugging Face hub.
 
         Args:
-            name_or_path: a folder; or, as a string, a name of the Hugging Face hub, `user/name`.
-            revision: a branch, a tag or a commit there.
-            token: for one that not everybody may see; without, that of `hf auth login`.
+            name_or_path: A folder written by `save_pretrained` or `mproto export`; the folder of a
+                training run, for its best model; or, as a string, a name on the hub, `user/name`.
+            device: `auto` (the GPU if there is one), `cpu`, `cuda` or `cuda:N`.
+            revision: A branch, tag or commit on the hub.
+            token: an access token for private models on the hub; by default the one of `hf auth
+                login`.
 
         Raises:
-            InputError: it is not there, not whole, or not a model.
+            InputError: there is no model, it is damaged, or the device is not available.
         """
-        stored = load(model_folder(find_model(name_or_path, revision=revision, token=token)))
-        recognizer = cls(stored.tagger, stored.config, stored.card, stored.mentions)
-        recognizer.fingerprint = stored.fingerprint
-        return recognizer
+        saved = load(model_folder(find_model(name_or_path, revision=revision, token=token)))
+        recognizer = cls(saved.tagger, saved.config, saved.card, saved.mentions, saved.name_types)
+        recognizer.fingerprint = saved.fingerprint
+        return recognizer.to(device)

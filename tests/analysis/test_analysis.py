@@ -72,7 +72,9 @@ class TestWordTable:
 
     def test_entities_agree_with_the_recogniser(self) -> None:
         words = word_table()
-        found = [[entity.span for entity in entities] for entities in small_model().entities(list(words.documents))]
+        found = [
+            [entity.span for entity in entities] for entities in small_model().predict_entities(list(words.documents))
+        ]
         assert [[entity.span for entity in entities] for entities in words.entities] == found
 
     def test_contexts_are_in_the_text(self) -> None:
@@ -187,7 +189,7 @@ def trained(denoising: str) -> MProtoModel:
     config = small_config(
         f"mproto.denoising={denoising}", f"mproto.beta={beta}", "training.average=0", "training.min_steps=20"
     )
-    model = train(labelled(200), config=config).model
+    model = train(labelled(200), config=config).recognizer.model
     assert isinstance(model, MProtoModel)
     return model
 

@@ -108,7 +108,7 @@ class TestBadInput:
             (["--gazetteer", "nolabel.csv"], "nolabel.csv, line 1: its header (term) has no label column"),
             (["--gazetteer", "regex.jsonl"], 'regex.jsonl, line 1: token pattern {"LEMMA": "be"} is not supported'),
             (["--gazetteer", "autoner.txt"], "autoner.txt, line 1: has columns"),
-            (["--gazetteer", "ok.txt", "--fraction", "2"], "--fraction 2.0 is not a share"),
+            (["--gazetteer", "ok.txt", "--fraction", "2"], "--fraction 2.0 is not a fraction"),
             (["--gazetteer", "ok.txt", "--min-length", "0"], "min_length is 0"),
             (["--gazetteer", "ok.txt", "--columns", "trem,type"], "there is no column 'trem'"),
             (["--gazetteer", "nowhere"], "nowhere: no such file or folder"),
@@ -147,7 +147,7 @@ class TestBadInput:
         shown = capsys.readouterr().err
         assert "99,999 entries of the gazetteer are listed more than once" in shown
         assert "1 entries of the gazetteer are longer than any document" in shown
-        assert "1 documents, and not one term of the gazetteer in them" in shown
+        assert "1 documents, but no term of the gazetteer was found in them" in shown
 
     def test_unsupported_patterns_can_be_skipped(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         source = put(tmp_path / "x.txt", "gold\n")
@@ -169,7 +169,7 @@ class TestDoctor:
             "Ambiguous",
             "Everyday words",
             "Never found",
-            "Look at these first",
+            "Sentences to review first",
             "Least precise",
         ):
             assert title in shown
@@ -185,7 +185,7 @@ class TestDoctor:
     def test_a_gazetteer_that_matches_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         terms = put(tmp_path / "X.txt", "zzzz\n")
         assert main(["doctor", str(TRAIN), "--gazetteer", str(terms)]) == 0
-        assert "Not one term was found" in capsys.readouterr().out
+        assert "No term was found" in capsys.readouterr().out
 
     def test_wrong_calls_leave_no_page(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         page = tmp_path / "r.html"

@@ -150,7 +150,7 @@ def test_skipping_lists_the_first_ten(tmp_path: Path, capsys: pytest.CaptureFixt
     source.write_text("\n".join([GOOD, *["{"] * 25]))
     assert main(["convert", str(source), str(tmp_path / "y.conll"), "--on-error", "skip"]) == 0
     shown = capsys.readouterr().err
-    assert "skipped 25 wrong records (the first 10:)" in shown
+    assert "skipped 25 wrong records; the first 10:" in shown
     assert shown.count("is not valid JSON") == 10
 
 
@@ -159,7 +159,7 @@ def test_skipping_everything_is_an_error(tmp_path: Path, capsys: pytest.CaptureF
     source.write_text("{\n{\n")
     arguments = ["convert", str(source), str(tmp_path / "y.conll"), "--from", "jsonl", "--on-error", "skip"]
     assert main(arguments) == 2
-    assert "holds no document that is right (2 are wrong)" in capsys.readouterr().err
+    assert "holds no valid document (2 are wrong)" in capsys.readouterr().err
     assert not (tmp_path / "y.conll").exists()
 
 

@@ -64,8 +64,8 @@ def test_training_says_what_it_did(trained: tuple[Path, dict[str, Any]]) -> None
     assert 1 <= shown["best_step"] <= 6  # whichever evaluation was best
     assert set(shown["labels"]) == {"Chemical", "Disease"}
     assert 0 <= shown["dev_f1"] <= 1
-    assert 0 <= shown["kept"] <= 1
-    assert shown["names"] == []
+    assert 0 <= shown["kept_share"] <= 1
+    assert shown["name_types"] == []
 
 
 def test_a_model_remembers_which_types_were_names(
@@ -75,15 +75,35 @@ def test_a_model_remembers_which_types_were_names(
     terms.write_text("surface\ttype\npatients\tDisease\nwith\tDisease\n")
     arguments = ["--train", corpus, "--gazetteer", terms, "--output", tmp_path / "r", "--names", "Disease", *SETTINGS]
     assert call("train", *arguments) == 0
-    assert "names, whose capitals count: Disease" in capsys.readouterr().out
+    assert "types matched as names (capitals count): Disease" in capsys.readouterr().out
     recognizer = Recognizer.from_pretrained(tmp_path / "r")
     gazetteer = Gazetteer((Entry("With", "Disease"), Entry("Reading", "Place")))
+    assert recognizer.name_types == {"Disease"}
+    assert "Types matched as names: Disease." in recognizer.model_card()
     assert recognizer.matching(gazetteer) == MatchOptions(names=frozenset({"Disease"}))
     assert recognizer.matching(gazetteer, MatchOptions(names=frozenset())).names == frozenset()
     assert recognizer.matching(gazetteer, MatchOptions(case="sensitive")).names is None
     terms_beside = recognizer.with_gazetteer(gazetteer, "prefer-gazetteer").terms
     assert terms_beside is not None
     assert [found.span.start for found in terms_beside.find(Document("With or with it"))] == [0]
+
+
+def test_name_types_of_older_models_are_read_from_the_card(run: Path, tmp_path: Path) -> None:
+    """mproto 0.1 saved them there."""
+    folder = shutil.copytree(run / "best", tmp_path / "best")
+    description = json.loads((folder / "config.json").read_text())
+    assert description.pop("name_types") == []
+    gazetteer = Gazetteer((Entry("With", "Disease"), Entry("Reading", "Place")))
+    for old, expected in ((["Disease", "Gene"], {"Disease", "Gene"}), ([], set()), ("nonsense", None)):
+        card = {**description["card"], "types matched as names": old}
+        (folder / "config.json").write_text(json.dumps({**description, "card": card}))
+        recognizer = Recognizer.from_pretrained(folder, device="cpu")
+        assert recognizer.name_types == expected
+        assert "types matched as names" not in recognizer.card
+        if expected is not None:
+            assert recognizer.matching(gazetteer).names == expected & {"Disease"}
+        recognizer.save_pretrained(tmp_path / "again")
+        assert Recognizer.from_pretrained(tmp_path / "again").name_types == expected
 
 
 def test_evaluation(run: Path, labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,10 +118,26 @@ def test_evaluation(run: Path, labelled: Path, capsys: pytest.CaptureFixture[str
 def test_evaluation_of_model_and_terms_together(run: Path, labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Terms that the gazetteer has are found, whatever six steps have taught the model."""
     found = {}
-    for way in ("off", "prefer-gazetteer"):
-        assert call("evaluate", run, labelled, "--gazetteer", TERMS, "--combine", way, "--bootstrap", 0, "--json") == 0
-        found[way] = json.loads(capsys.readouterr().out)["seen"]["recall"]
-    assert found["prefer-gazetteer"] > max(found["off"], 0.9)
+    ways = {"default": [], "prefer-gazetteer": ["--combine", "prefer-gazetteer"], "off": ["--combine", "off"]}
+    for name, way in ways.items():
+        assert call("evaluate", run, labelled, "--gazetteer", TERMS, *way, "--bootstrap", 0, "--json") == 0
+        found[name] = json.loads(capsys.readouterr().out)
+    assert found["default"] == found["prefer-gazetteer"]
+    assert found["default"]["seen"]["recall"] > max(found["off"]["seen"]["recall"], 0.9)
+    assert found["default"]["scored"] == "model and gazetteer (prefer-gazetteer)"
+    assert found["off"]["scored"] == "model without gazetteer"
+
+
+def test_results_say_what_found_the_entities(
+    run: Path, labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = ["--gazetteer", TERMS]
+    assert call("evaluate", run, labelled, "--bootstrap", 0, *both) == 0
+    assert "model and gazetteer (prefer-gazetteer)" in capsys.readouterr().out
+    out = tmp_path / "out.jsonl"
+    for further, expected in ((both, "model and gazetteer (prefer-gazetteer)"), ([], "model")):
+        assert call("predict", run, labelled, "--output", out, "--force", *further) == 0
+        assert f"found by {expected}\n" in capsys.readouterr().out
 
 
 def test_matching_is_up_to_the_caller(
@@ -184,20 +220,26 @@ def test_the_ending_names_the_format(run: Path, tmp_path: Path) -> None:
         (["train", "--train", TEST, "--output", "."], "is not empty"),
         (
             ["train", "--train", TEST, "--dev", "genes.jsonl", "--output", "r"],
-            "types that the training data lack: Gene",
+            "types that the training data do not have: Gene",
         ),
         (["evaluate", "nowhere", TEST], "nowhere: holds no model"),
         (["predict", ".", TEST, "--output", "o"], "holds no model"),
         (["predict", ".", TEST, "--output", "o", "--batch-size", "0"], "--batch-size 0"),
         (["evaluate", ".", TEST, "--bootstrap", "-1"], "--bootstrap must be"),
-        (["evaluate", ".", TEST, "--combine", "union"], "--combine union has no terms"),
-        (["predict", ".", TEST, "--output", "o", "--combine", "prefer-gazetteer"], "has no terms"),
-        (["train", "--train", TEST, "--output", "r", "--case", "sensitive"], "but not which terms"),
-        (["predict", ".", TEST, "--output", "o", "--names", "PER"], "but not which terms"),
-        (["evaluate", ".", TEST, "--gazetteer", TERMS, "--case", "sensitive"], "without --combine"),
+        (["evaluate", ".", TEST, "--combine", "union"], "--combine union needs a gazetteer"),
+        (["predict", ".", TEST, "--output", "o", "--combine", "prefer-gazetteer"], "needs a gazetteer"),
+        (["train", "--train", TEST, "--output", "r", "--case", "sensitive"], "matching options need a gazetteer"),
+        (["predict", ".", TEST, "--output", "o", "--names", "PER"], "matching options need a gazetteer"),
+        (
+            ["evaluate", ".", TEST, "--gazetteer", TERMS, "--combine", "off", "--case", "sensitive"],
+            "--combine off does not match terms",
+        ),
         (["evaluate", ".", TEST, "--record", " "], "--record has no name"),
-        (["evaluate", "some/where", TEST, "--record", "x"], "some/where is none here"),
-        (["evaluate", ".", TEST, "--record", "x", "--gazetteer", TERMS, "--combine", "union"], "for the model alone"),
+        (["evaluate", "some/where", TEST, "--record", "x"], "some/where is not a folder"),
+        (
+            ["evaluate", ".", TEST, "--record", "x", "--gazetteer", TERMS],
+            "not of model and gazetteer (prefer-gazetteer)",
+        ),
     ],
 )
 def test_wrong_calls(
@@ -237,21 +279,20 @@ def test_what_is_said_while_and_after_training(tmp_path: Path, capsys: pytest.Ca
     assert call("train", *arguments, *further, "--tensorboard", "--device", "cpu") == 0
     shown = capsys.readouterr()
     assert [line.split("  ")[0] for line in shown.err.splitlines()] == ["step 3 of 6", "step 6 of 6"]
-    assert "words without a label that are entities, estimated:" in shown.out
+    assert "estimated share of entities among unlabelled words:" in shown.out
     assert any((tmp_path / "run" / "tensorboard").iterdir())
     assert call("train", *arguments, *further, "--resume", "--json") == 0  # it is finished: nothing is trained
     shown = capsys.readouterr()
     assert not shown.err
     figures = json.loads(shown.out)
     assert figures["dev_f1"] is None
-    assert figures["score"] is None
-    assert 0 <= figures["unlabelled"] <= 1
+    assert 0 <= figures["unlabelled_share"] <= 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--force", "--resume"], "--force replaces a run, and --resume goes on with it; pass one of the two"),
+        (["--force", "--resume"], "--force replaces a run, and --resume continues it; pass only one of them"),
         (["--device", "gpu"], "mproto train: there is no device 'gpu'; choose auto"),
         (["--set", "training.batch_size=0"], "training.batch_size is 0, and must be at least 1"),
         (["--set", "training.selection=dev"], "training.selection is dev, but there are no development data"),

@@ -122,9 +122,9 @@ def test_annotate_reports_name_types(tmp_path: Path, capsys: pytest.CaptureFixtu
     terms.write_text("\n".join(TOWNS))
     call = ["annotate", str(corpus), "--gazetteer", f"Place={terms}", "--output", str(tmp_path / "out.jsonl")]
     assert main(call) == 0
-    assert "names, whose capitals count: Place" in capsys.readouterr().out
+    assert "types matched as names (capitals count): Place" in capsys.readouterr().out
     assert main([*call, "--force", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["names"] == ["Place"]
+    assert json.loads(capsys.readouterr().out)["name_types"] == ["Place"]
 
 
 def test_the_doctor_reports_name_types(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,10 +134,10 @@ def test_the_doctor_reports_name_types(tmp_path: Path, capsys: pytest.CaptureFix
     terms.write_text("\n".join(TOWNS))
     page = tmp_path / "page.html"
     assert main(["doctor", str(corpus), "--gazetteer", f"Place={terms}", "--html", str(page)]) == 0
-    assert "whose capitals count: Place" in capsys.readouterr().out
+    assert "matched as names (capitals count): Place" in capsys.readouterr().out
     assert "names (capitals matter): Place" in page.read_text()
     assert main(["doctor", str(corpus), "--gazetteer", f"Place={terms}", "--names", "none"]) == 0
-    assert "whose capitals count" not in capsys.readouterr().out
+    assert "matched as names" not in capsys.readouterr().out
 
 
 def test_a_recogniser_tells_names_by_the_mentions_that_it_remembers() -> None:

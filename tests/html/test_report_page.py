@@ -206,7 +206,7 @@ class TestCommand:
 
     def test_a_run_alone(self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["report", str(run), "--output", str(tmp_path / "r.html")]) == 0
-        assert capsys.readouterr().out == f"the report is in {tmp_path / 'r.html'}\n"
+        assert capsys.readouterr().out == f"report: {tmp_path / 'r.html'}\n"
 
     def test_the_corpus_is_not_replaced(self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (tmp_path / "c.txt").write_text("Aspirin helps.\n")
@@ -219,7 +219,7 @@ class TestCommand:
         ("arguments", "message"),
         [
             (["nowhere"], "nowhere: holds no model"),
-            (["RUN", "--human"], "are about a corpus, and there is none; pass --corpus"),
+            (["RUN", "--human"], "--gazetteer and --human need a corpus; pass --corpus"),
             (["RUN", "--corpus", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
             (["RUN", "--corpus", "blank.txt"], "blank.txt: holds no document with words"),
         ],

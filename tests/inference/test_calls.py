@@ -158,7 +158,7 @@ def test_provenance_names_terms_and_training_mentions(tmp_path: Any) -> None:
             (lambda ner, n=n: ner(iter([TEXT]), batch_size=n), f"batch_size is {n!r}; give a whole number")
             for n in (0, 1.5, True, "8")
         ],
-        (lambda ner: ner.tagged([], batch_size=0), "batch_size is 0"),
+        (lambda ner: ner.predict_words([], batch_size=0), "batch_size is 0"),
         (lambda ner: ner.with_gazetteer(Gazetteer(()), "both"), "union, prefer-gazetteer"),
     ],
 )
@@ -168,7 +168,7 @@ def test_wrong_calls(call: Any, message: str) -> None:
     assert small_model()(TEXT)  # the recogniser still works
 
 
-@pytest.mark.parametrize("name", ["entities", "tagged", "predict", "__call__"])
+@pytest.mark.parametrize("name", ["predict_entities", "predict_words", "predict", "__call__"])
 def test_long_texts_are_refused_before_they_are_split_into_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def split(text: str) -> Any:
         raise AssertionError("the words of such a text need gigabytes")

@@ -125,8 +125,10 @@ def test_calibration_recovers_the_temperature_of_sampled_labels() -> None:
 def test_a_combined_gazetteer_adds_its_types() -> None:
     gazetteer = Gazetteer((Entry("York", "Place"), Entry("aspirin", "Chemical")))
     alone = small_model()
-    assert alone.with_gazetteer(gazetteer).labels == alone.labels
-    both = alone.with_gazetteer(gazetteer, "prefer-gazetteer")
+    assert alone.with_gazetteer(gazetteer, "off").labels == alone.labels
+    both = alone.with_gazetteer(gazetteer)
+    assert both.terms is not None
+    assert both.terms.combination == "prefer-gazetteer"
     assert both.labels == (*alone.labels, "Place")
     assert {"Place"} <= {entity["entity_group"] for entity in both("We saw York .", threshold={"Place": 0.5})}
     assert both.model_card() == alone.model_card()

@@ -60,7 +60,7 @@ def tiny(method: str, *further: str) -> Path:
 
     folder = Path(tempfile.mkdtemp())
     config = small_config(f"encoder={write_roberta(folder, positions=80)}", *further, method=method)
-    train(labelled(), config=config).save_pretrained(folder / "model")
+    train(labelled(), config=config).recognizer.save_pretrained(folder / "model")
     return folder / "model"
 
 
@@ -121,8 +121,8 @@ def test_eight_bits(method: str, tmp_path: Path) -> None:
     assert "scores" in original.card
     assert "scores" not in rounded.card  # they were measured before quantization
     assert "eight bits" in (tmp_path / "README.md").read_text()
-    (_, one), *_ = original.tagged([Document(TEXTS[0])])
-    (_, other), *_ = rounded.tagged([Document(TEXTS[0])])
+    (_, one), *_ = original.predict_words([Document(TEXTS[0])])
+    (_, other), *_ = rounded.predict_words([Document(TEXTS[0])])
     assert one.scores != other.scores
     assert one.scores == pytest.approx(other.scores, abs=0.1)
 
@@ -175,7 +175,7 @@ def test_a_folder_for_transformers(tmp_path: Path) -> None:
     document = Document("this is a text of hello world words")
     inputs = tokenizer([list(document.word_texts)], is_split_into_words=True, return_tensors="pt")
     tags = plain(**inputs).logits[0].argmax(-1)
-    (_, tagged), *_ = Recognizer.from_pretrained(tiny("tagger")).tagged([document])
+    (_, tagged), *_ = Recognizer.from_pretrained(tiny("tagger")).predict_words([document])
     words = inputs.word_ids(0)
     firsts = [i for i, word in enumerate(words) if word is not None and word != words[i - 1]]
     assert tags[firsts].tolist() == tagged.tags
@@ -187,7 +187,7 @@ def test_a_folder_for_transformers(tmp_path: Path) -> None:
         ("mproto", {"format": "transformers"}, "prototypes.*export it as onnx"),
         ("autoner", {}, "classifies spans"),
         ("autoner", {"format": "transformers"}, "classifies spans"),
-        ("tagger", {"format": "transformers", "int8": True}, "eight bits"),
+        ("tagger", {"format": "transformers", "int8": True}, "only ONNX exports can have 8-bit weights"),
     ],
 )
 def test_what_cannot_be_exported(method: str, options: dict[str, object], message: str, tmp_path: Path) -> None:

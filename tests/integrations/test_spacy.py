@@ -59,7 +59,7 @@ def test_the_entities_of_the_model_are_in_the_document(nlp: Language) -> None:
     count = 0
     for doc in nlp.pipe(TEXTS):
         words = [(token.idx, token.idx + len(token)) for token in doc if not token.is_space]
-        (expected,) = tiny_model().entities([Document(doc.text, given_words=tuple(words))])  # type: ignore[arg-type]
+        (expected,) = tiny_model().predict_entities([Document(doc.text, given_words=tuple(words))])  # type: ignore[arg-type]
         assert [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents] == [tuple(e.span) for e in expected]
         assert doc.spans[NAME].attrs["scores"].tolist() == pytest.approx([e.score for e in expected], abs=1e-5)
         assert [(s.start, s.end, s.label_) for s in doc.spans[NAME]] == found(doc)
@@ -117,7 +117,7 @@ class Fixed:
     def __init__(self, spans: Found) -> None:
         self.spans = spans
 
-    def entities(self, documents: list[Document], *, batch_size: int, threshold: float) -> list[list[Entity]]:
+    def predict_entities(self, documents: list[Document], *, batch_size: int, threshold: float) -> list[list[Entity]]:
         (document,) = documents
         words = document.words
         places = [OurSpan(words[start].start, words[end - 1].end, label) for start, end, label in self.spans]

@@ -75,7 +75,7 @@ def test_a_trained_model_gives_the_same_results_after_loading(tmp_path: Path, mo
     monkeypatch.setattr(precision, "_processor_has_bfloat16", lambda device: True)
     encoder = str(write_roberta(tmp_path, positions=200))
     exact, mixed = (
-        train(labelled(16), config=small_config(f"training.precision={name}", encoder=encoder))
+        train(labelled(16), config=small_config(f"training.precision={name}", encoder=encoder)).recognizer
         for name in ("float32", "bfloat16")
     )
     assert not mixed.model.encoder.mixed

@@ -160,8 +160,8 @@ def test_scores_that_are_none_are_told_as_they_are(wrong: object) -> None:
 
 
 def test_names_are_told_where_there_are_any() -> None:
-    assert "matched as names" not in made(card={"types matched as names": []})[1]
-    assert any("names: ['Chemical']" in line for line in lines(made(card={"types matched as names": ["Chemical"]})[1]))
+    assert "matched as names" not in made(name_types=[])[1]
+    assert "Types matched as names: Disease, Chemical." in lines(made(name_types=["Disease", "Chemical"])[1])
 
 
 def test_it_says_what_form_the_model_has() -> None:

@@ -70,7 +70,7 @@ def test_there_and_back(hub: Hub, large: bool, monkeypatch: pytest.MonkeyPatch) 
     folder = find_model(NAME, token=TOKEN)
     assert {"config.json", "README.md", "model.safetensors", "tokenizer.json"} <= {f.name for f in folder.iterdir()}
     again = Recognizer.from_pretrained(folder)
-    assert again.entities(documents()) == tiny_model().entities(documents())
+    assert again.predict_entities(documents()) == tiny_model().predict_entities(documents())
 
 
 def test_mentions_that_are_left_out_are_not_sent(hub: Hub) -> None:

@@ -39,7 +39,7 @@ def test_the_example_answers_and_stops_gracefully(tmp_path: Path) -> None:
     small_model().save_pretrained(tmp_path / "my-run")
     (tmp_path / "terms.tsv").write_text("surface\ttype\nnumber 7\tNumber\n")
     arguments = [*shlex.split(serve.EXAMPLE)[1:], "--port", "0", "--threads", "1", "--batch-size", "2", "--json"]
-    arguments += ["--gazetteer", "terms.tsv", "--combine", "prefer-gazetteer"]
+    arguments += ["--gazetteer", "terms.tsv"]
     process = subprocess.Popen(
         [sys.executable, "-m", "mproto", *arguments],
         cwd=tmp_path,
@@ -51,8 +51,10 @@ def test_the_example_answers_and_stops_gracefully(tmp_path: Path) -> None:
     try:
         assert process.stdout is not None
         assert process.stderr is not None
-        lines = [process.stdout.readline() for _ in range(4)]
-        address = json.loads("".join(lines))["address"]
+        lines = [process.stdout.readline() for _ in range(5)]
+        printed = json.loads("".join(lines))
+        address = printed["address"]
+        assert printed["found_by"] == "model and gazetteer (prefer-gazetteer)"
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
         while '"ready"' not in process.stderr.readline():
             pass
@@ -94,11 +96,11 @@ def test_the_example_answers_and_stops_gracefully(tmp_path: Path) -> None:
 
 class TestWrongCalls:
     def test_a_combination_of_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert "has no terms" in fail(tmp_path, "--combine", "union", capsys=capsys)
+        assert "needs a gazetteer" in fail(tmp_path, "--combine", "union", capsys=capsys)
         assert "nowhere: no such file" in fail(tmp_path, "--gazetteer", tmp_path / "nowhere", capsys=capsys)
 
     def test_no_model(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert "nowhere: is no folder; name a model" in fail(tmp_path / "nowhere", "--port", 0, capsys=capsys)
+        assert "nowhere: is not a folder; name a model" in fail(tmp_path / "nowhere", "--port", 0, capsys=capsys)
 
     def test_a_folder_without_a_model(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         with plain_logs():
@@ -122,9 +124,9 @@ class TestWrongCalls:
             (["--host", "no such host"], "--host 'no such host' is not an address of this machine"),
             (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1"),
             (["--threads", "0"], "--threads 0 is not a number of threads; give 1 or more"),
-            (["--max-queue", "2"], "never fit into a queue of 2; give --max-queue 256 or more"),
-            (["--token", ""], "the token is empty, or has blanks"),
-            (["--token", "a b"], "the token is empty, or has blanks"),
+            (["--max-queue", "2"], "never fits a queue of 2; give --max-queue 256 or more"),
+            (["--token", ""], "the token is empty, or contains spaces"),
+            (["--token", "a b"], "the token is empty, or contains spaces"),
         ],
     )
     def test_arguments(

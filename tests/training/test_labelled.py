@@ -21,7 +21,7 @@ from mproto.models.registry import get_method
 from mproto.training import hold_out as hold_out_module
 from mproto.training.data import Data
 from mproto.training.hold_out import HoldOut
-from mproto.training.run import _times
+from mproto.training.run import _repeats
 from runs import labelled, prepare, small_config
 
 
@@ -124,7 +124,7 @@ def test_where_people_labelled_everything_nothing_is_estimated(model: MProtoMode
     ("documents", "people", "times"), [(4560, 5, 10), (4560, 100, 5), (4560, 456, 1), (10, 500, 1), (0, 7, 1)]
 )
 def test_few_are_read_more_often(documents: int, people: int, times: int) -> None:
-    assert _times(documents, people) == times
+    assert _repeats(documents, people) == times
 
 
 @pytest.mark.parametrize("method", ["mproto", "tagger"])
@@ -132,8 +132,12 @@ def test_training_on_human_labels_alone_and_beside_others(method: str, tmp_path:
     encoder = str(write_roberta(tmp_path, positions=200))
     config = replace(small_config("training.min_steps=3", method=method), encoder=encoder)
     new = Document("Nobody had seen a quokka .", spans=[Span(18, 24, "Animal")])
-    assert train([], labelled=[*by_people(20), new], config=config).labels == ("Disease", "Chemical", "Animal")
-    mixed = train(labelled(20), labelled=[new.with_spans((), new.spans)], config=config)
+    assert train([], labelled=[*by_people(20), new], config=config).recognizer.labels == (
+        "Disease",
+        "Chemical",
+        "Animal",
+    )
+    mixed = train(labelled(20), labelled=[new.with_spans((), new.spans)], config=config).recognizer
     assert mixed.labels[-1] == "Animal"
     assert mixed.card["documents labelled by people"] == 1
 
@@ -151,7 +155,7 @@ def call(*arguments: object) -> int:
     ("arguments", "said"),
     [
         ([], "there is nothing to train on"),
-        (["--labelled", demo.FOLDER / "dev.jsonl", "--gazetteer", demo.GAZETTEER], "there are none"),
+        (["--labelled", demo.FOLDER / "dev.jsonl", "--gazetteer", demo.GAZETTEER], "which is missing"),
         (["--labelled", demo.FOLDER / "train.txt"], "train.txt: holds no labelled entity"),
     ],
 )

@@ -147,11 +147,11 @@ class CrashError(Exception):
 
 
 def stop_at(step: int) -> object:
-    def on_progress(progress: Progress) -> None:
+    def on_step(progress: Progress) -> None:
         if progress.step == step:
             raise CrashError
 
-    return on_progress
+    return on_step
 
 
 @pytest.fixture(scope="module")
@@ -161,18 +161,20 @@ def config(tiny: str) -> Config:
 
 @pytest.fixture(scope="module")
 def expected(config: Config) -> Weights:
-    return train(labelled(240), config=config).model.state_dict()
+    return train(labelled(240), config=config).recognizer.model.state_dict()
 
 
 def stopped(folder: Path, config: Config, step: int = 6) -> list[Path]:
     """A run that ended badly after a step; its checkpoints, oldest first."""
     with pytest.raises(CrashError):
-        train(labelled(240), config=config, output=folder, on_progress=stop_at(step))  # type: ignore[arg-type]
+        train(labelled(240), config=config, output=folder, on_step=stop_at(step))  # type: ignore[arg-type]
     return sorted((folder / "checkpoints").iterdir())
 
 
 def resumed(folder: Path, config: Config, notes: Notes) -> Weights:
-    train(labelled(240), config=config, output=folder, resume=True, notes=notes)
+    result = train(labelled(240), config=config, output=folder, resume=True, notes=notes)
+    assert [progress.step for progress in result.history] == list(range(1, result.steps + 1))  # also those before
+    assert list(result.history) == read_history(folder)
     return load_file(folder / "best" / "model.safetensors")
 
 
@@ -233,7 +235,7 @@ def test_a_full_disk_costs_the_new_checkpoint_only(
     monkeypatch.setattr(weights, "save_file", Disk(2))
     notes = Notes()
     with pytest.raises(CrashError):
-        train(labelled(240), config=config, output=tmp_path, on_progress=stop_at(8), notes=notes)  # type: ignore[arg-type]
+        train(labelled(240), config=config, output=tmp_path, on_step=stop_at(8), notes=notes)  # type: ignore[arg-type]
     assert notes.messages() == [
         "5 checkpoints could not be written (I/O error: No space left on device)",
         "1 times the run could not be written down (I/O error: No space left on device)",
@@ -258,7 +260,7 @@ def test_a_model_that_cannot_be_written_is_not_finished(
         train(labelled(240), config=config, output=tmp_path)
     monkeypatch.undo()
     seen: list[int] = []
-    train(labelled(240), config=config, output=tmp_path, resume=True, on_progress=lambda p: seen.append(p.step))
+    train(labelled(240), config=config, output=tmp_path, resume=True, on_step=lambda p: seen.append(p.step))
     assert seen == [FEWER]
     assert same(load_file(tmp_path / "best" / "model.safetensors"), expected)
 
@@ -275,7 +277,7 @@ def test_stopping_when_the_disk_is_full_says_what_is_left(
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(Interrupted, match="could not be written, but that of step 2 is there to resume from"):
-        train(labelled(240), config=config, output=tmp_path, on_progress=interrupt)
+        train(labelled(240), config=config, output=tmp_path, on_step=interrupt)
 
 
 def test_a_second_signal_stops_at_once(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +289,7 @@ def test_a_second_signal_stops_at_once(config: Config, tmp_path: Path, monkeypat
                 os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(Interrupted, match="stopped at once; the checkpoint of step 2 is kept in"):
-        train(labelled(240), config=config, output=tmp_path, on_progress=twice)
+        train(labelled(240), config=config, output=tmp_path, on_step=twice)
 
 
 def test_the_same_signal_twice_is_one(config: Config, tmp_path: Path) -> None:
@@ -297,15 +299,16 @@ def test_the_same_signal_twice_is_one(config: Config, tmp_path: Path) -> None:
                 os.kill(os.getpid(), signal.SIGTERM)
 
     with pytest.raises(Interrupted, match=f"stopped after step 3 of {FEWER}, which is kept"):
-        train(labelled(240), config=config, output=tmp_path, on_progress=twice)
+        train(labelled(240), config=config, output=tmp_path, on_step=twice)
 
 
 def test_a_finished_run_is_not_trained_again(config: Config, tmp_path: Path) -> None:
     trained = train(labelled(8), config=config, output=tmp_path)
     seen: list[Progress] = []
-    again = train(labelled(8), config=config, output=tmp_path, resume=True, on_progress=seen.append)
+    again = train(labelled(8), config=config, output=tmp_path, resume=True, on_step=seen.append)
     assert not seen
-    assert same(trained.model.state_dict(), again.model.state_dict())
+    assert same(trained.recognizer.model.state_dict(), again.recognizer.model.state_dict())
+    assert again.history == trained.history
     with pytest.raises(InputError, match="other training documents"):
         train(labelled(9), config=config, output=tmp_path, resume=True)
     (tmp_path / "run.json").write_text("{")
@@ -348,7 +351,7 @@ def test_averaged_weights_are_the_mean(tiny: str, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Average, "after_step", watch)
     config = load_config(settings=[*SMALL, "training.min_steps=5", "training.average=0.6"], encoder=tiny)
-    found = train(labelled(), config=config).model.state_dict()
+    found = train(labelled(), config=config).recognizer.model.state_dict()
     for name, value in found.items():
         if value.is_floating_point():
             torch.testing.assert_close(value, torch.stack([state[name] for state in seen[2:]]).mean(0))

@@ -29,7 +29,7 @@ def config(tiny: str, *settings: str) -> Config:
 def scores(tiny: str, selection: str, dev: list[Document] | None = None) -> list[float | None]:
     found: list[float | None] = []
     settings = config(tiny, f'training.selection="{selection}"')
-    train(labelled(200), dev=dev, config=settings, on_progress=lambda progress: found.append(progress.score))
+    train(labelled(200), dev=dev, config=settings, on_step=lambda progress: found.append(progress.score))
     return found[1::2]
 
 
@@ -53,14 +53,14 @@ def test_measures_are_taken_and_decide_nothing(tiny: str, tmp_path: Path) -> Non
     def measure(recognizer: Recognizer) -> float:
         return float(len(recognizer.labels))
 
-    plain = train(labelled(), config=config(tiny))
+    plain = train(labelled(), config=config(tiny)).recognizer
     watched = train(
         labelled(),
         config=config(tiny),
         output=tmp_path / "run",
         measures={"types": measure},
-        on_progress=lambda progress: seen.append(progress.logs),
-    )
+        on_step=lambda progress: seen.append(progress.logs),
+    ).recognizer
     assert ["types" in logs for logs in seen] == [False, True] * 3
     assert seen[1]["types"] == 2
     for name, value in plain.model.state_dict().items():

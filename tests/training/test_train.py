@@ -52,7 +52,7 @@ def test_the_same_seed_gives_the_same_weights(method: str, large: bool, tiny: st
 
     def trained(seed: int) -> dict[str, torch.Tensor]:
         settings = ("training.min_steps=3", f"training.seed={seed}")
-        return weights(train(labelled(FEW), config=small_config(*settings, method=method, encoder=encoder)))
+        return weights(train(labelled(FEW), config=small_config(*settings, method=method, encoder=encoder)).recognizer)
 
     first = trained(0)
     assert same(first, trained(0))
@@ -72,7 +72,7 @@ def test_evaluating_predicting_and_saving_leave_prototypes_as_they_are(tmp_path:
 def test_evaluations_during_training_change_nothing(tiny: str) -> None:
     """The last model of a run that was evaluated at every step is that of one that never was."""
     settings = ("training.min_steps=4", "mproto.beta=0.96")
-    plain = train(labelled(FEW), config=small_config(*settings, encoder=tiny))
+    plain = train(labelled(FEW), config=small_config(*settings, encoder=tiny)).recognizer
     dev = demo.documents("dev")[:8]
     config = small_config(*settings, "training.evaluate_every=1", encoder=tiny)
     torch.manual_seed(0)
@@ -121,9 +121,11 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(
 
         return Best(evaluate)
 
-    monkeypatch.setattr(run, "_selection", selection)
+    monkeypatch.setattr(run, "select_weights", selection)
     config = small_config("training.min_steps=3", "training.evaluate_every=1", encoder=tiny)
-    recognizer = train(labelled(FEW), dev=demo.documents("dev")[:2], config=config, output=tmp_path / "run")
+    result = train(labelled(FEW), dev=demo.documents("dev")[:2], config=config, output=tmp_path / "run")
+    recognizer = result.recognizer
+    assert (result.steps, result.best_step, result.score, result.dev_f1) == (3, 2, 0.7, 0.7)
     assert same(kept[1], weights(recognizer))
     assert same(kept[1], weights(Recognizer.from_pretrained(tmp_path / "run")))
     history = [json.loads(line) for line in (tmp_path / "run" / "history.jsonl").read_text().splitlines()]
@@ -139,7 +141,7 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(
 
 def test_it_learns_what_it_is_shown() -> None:
     documents = labelled(FEW)
-    recognizer = train(documents, config=small_config("training.min_steps=16", "mproto.denoising=none"))
+    recognizer = train(documents, config=small_config("training.min_steps=16", "mproto.denoising=none")).recognizer
     found = list(recognizer.predict([document.bare() for document in documents]))
     right = sum(len(set(one.spans) & set(other.spans)) for one, other in zip(documents, found, strict=True))
     assert right > 0.8 * sum(len(document.spans) for document in documents)
@@ -148,7 +150,7 @@ def test_it_learns_what_it_is_shown() -> None:
 def test_denoising_begins_when_it_should() -> None:
     kept: list[float] = []
     config = small_config("mproto.denoise_after=0.5", "mproto.denoising=transport", "mproto.beta=0.01")
-    train(labelled(FEW), config=config, on_progress=lambda progress: kept.append(progress.logs["kept"]))
+    train(labelled(FEW), config=config, on_step=lambda progress: kept.append(progress.logs["kept"]))
     assert kept[:3] == [1.0] * 3
     assert min(kept[3:]) < 1.0
 
@@ -174,11 +176,11 @@ class TestBadInput:
 
     def test_one_class_only(self) -> None:
         documents = [Document("gold", (Span(0, 4, "Metal"),)), Document("silver and gold", (Span(11, 15, "Metal"),))]
-        recognizer = train(documents, config=small_config("training.min_steps=2"))
+        recognizer = train(documents, config=small_config("training.min_steps=2")).recognizer
         assert recognizer.labels == ("Metal",)
 
     def test_a_type_that_only_dev_has(self) -> None:
-        with pytest.raises(InputError, match="types that the training data lack: Gene"):
+        with pytest.raises(InputError, match="types that the training data do not have: Gene"):
             train(labelled(), dev=[Document("BRCA1", (Span(0, 5, "Gene"),))])
 
     def test_dev_without_anything(self) -> None:
@@ -187,7 +189,7 @@ class TestBadInput:
         notes = Notes()
         config = small_config("training.min_steps=1")
         train(labelled(8), dev=[Document("nothing")], config=config, notes=notes)
-        assert "no entity in them" in notes.messages()[0]
+        assert "have no entity" in notes.messages()[0]
 
     def test_overlapping_spans(self) -> None:
         document = Document("gold ring", (Span(0, 4, "A"), Span(0, 9, "B")), id="d7")

@@ -61,7 +61,7 @@ def test_beta_is_the_share_of_words_that_are_kept(tmp_path, monkeypatch: pytest.
     encoder = str(write_roberta(tmp_path, positions=200))
     kept: list[float] = []
     config = small_config("training.min_steps=24", "mproto.beta=0.1", encoder=encoder)
-    train(labelled(), config=config, on_progress=lambda progress: kept.append(progress.logs["kept"]))
+    train(labelled(), config=config, on_step=lambda progress: kept.append(progress.logs["kept"]))
     begin = round(config.mproto.denoise_after * len(kept))
     assert set(kept[:begin]) == {1.0}
     assert sum(kept[begin:]) / len(kept[begin:]) == pytest.approx(0.1, abs=0.05)
@@ -79,7 +79,7 @@ def test_words_with_labelled_neighbours_are_left_out_from_the_first_step(
         train(
             labelled(),
             config=config,
-            on_progress=lambda progress, weight=weight: kept.setdefault(weight, progress.logs["kept"]),
+            on_step=lambda progress, weight=weight: kept.setdefault(weight, progress.logs["kept"]),
         )
     assert kept[0.1] == 1  # a tenth of any share is too little
     assert kept[1.0] < 1
@@ -91,6 +91,6 @@ def test_neighbours_change_what_is_learnt(tmp_path, monkeypatch: pytest.MonkeyPa
     for weight in (0.0, 1.0):
         weigh(monkeypatch, weight)
         config = small_config("training.min_steps=12", "mproto.beta=0.9", encoder=encoder)
-        states.append(train(labelled(), config=config).model.state_dict())
+        states.append(train(labelled(), config=config).recognizer.model.state_dict())
     one, other = states
     assert not all(torch.equal(one[name], other[name]) for name in one)

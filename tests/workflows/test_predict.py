@@ -117,11 +117,11 @@ def test_a_file_is_the_same_when_it_was_stopped_on_the_way(texts: Path, tmp_path
     predict_file(recognizer, Source(texts), tmp_path / "whole.jsonl")
 
     class Failing(Recognizer):
-        def entities(self, documents: Any, **options: Any) -> Any:
+        def predict_entities(self, documents: Any, **options: Any) -> Any:
             for document in documents:
                 if "<script>" in document.text:
                     raise StoppedError
-            return super().entities(documents, **options)
+            return super().predict_entities(documents, **options)
 
     import mproto.inference.texts as reading
 
@@ -292,13 +292,13 @@ def test_names_that_say_no_format_that_holds_labels(
         ([], "one of --output, --html and --highlight is needed"),
         (["--output", "a", "--html", "b"], "--output and --html"),
         (["--highlight", "--resume"], "cannot be resumed"),
-        (["--output", "o.jsonl", "--threshold", "high"], "--threshold high is no score"),
+        (["--output", "o.jsonl", "--threshold", "high"], "--threshold high is not a score"),
         (
             ["--output", "o.jsonl", "--threshold", "0.5", "0.6"],
-            "predict: --threshold 0.5 0.6 is no score; give a number",
+            "predict: --threshold 0.5 0.6 is not a score; give a number",
         ),
-        (["--output", "o.jsonl", "--threshold", "=0.5"], "predict: --threshold =0.5 is no score"),
-        (["--output", "o.jsonl", "--threshold", "A=0.5", "A=0.6"], "or TYPE=NUMBER for each, once"),
+        (["--output", "o.jsonl", "--threshold", "=0.5"], "predict: --threshold =0.5 is not a score"),
+        (["--output", "o.jsonl", "--threshold", "A=0.5", "A=0.6"], "or TYPE=NUMBER once for each type"),
         (["--output", "o.jsonl", "--threshold", "Chemcal=0.5"], "predict: there is a threshold for 'Chemcal'"),
         (["--html", "o.html", "--threshold", "Chemcal=0.5"], "did you mean Chemical"),
         (["--highlight", "--threshold", "7"], "predict: the threshold 7.0 is not a score"),

@@ -88,7 +88,7 @@ def sample_documents(documents: Sequence[Document], most_words: int, seed: int =
 def read_words(recognizer: Recognizer, documents: Sequence[Document], *, batch_size: int = 32) -> WordTable:
     """Tag documents once, and return the table of their words. There must be at least one word."""
     model = recognizer.model
-    tagged = list(recognizer.tagged(documents, batch_size=batch_size, features=True))
+    tagged = list(recognizer.predict_words(documents, batch_size=batch_size, features=True))
     windows = [window for batch, _ in tagged for window in batch]
     places = torch.tensor([(w.document, w.start + i) for w in windows for i in range(len(w.firsts))])
     order = torch.argsort(places[:, 0] * (int(places[:, 1].max()) + 1) + places[:, 1])

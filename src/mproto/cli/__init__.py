@@ -1,4 +1,7 @@
-"""The command line: one file per command, which declares its arguments and calls one function."""
+"""The command line.
+
+Each command has one file, which declares its arguments and calls one function.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import argparse
 import gc
 import io
 import os
+import shutil
 import signal
 import sys
+import textwrap
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -40,25 +45,24 @@ STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(sign
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0 done, 1 the work failed, 2 the input or the call is wrong."""
-    gc.set_threshold(100_000, 20, 20)  # documents stream by in no cycles; looking for some costs a tenth of the time
+    """Run a command and return its exit code.
+
+    The code is 0 for success, 1 if the work failed, and 2 if the input or the call is wrong.
+    """
+    gc.set_threshold(100_000, 20, 20)  # documents form no cycles; searching for them takes a tenth of the time
     for number in STOPS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as it is under nohup
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
             signal.signal(number, _stop)
-    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 (closed by the caller, and needed to the end)
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 (needed until the process ends)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # a terminal that cannot show a character is no reason to fail
+            stream.reconfigure(errors="backslashreplace")  # do not fail on characters the terminal cannot show
     name = "mproto"
     try:
         parsed = _parser().parse_args(arguments)
         parsed.call = sys.argv[1:] if arguments is None else list(arguments)
         name = f"mproto {parsed.command}"
-        if (
-            parsed.command == "train" and os.environ.get("RANK", "0") != "0"
-        ):  # of several processes, the first one speaks
+        if parsed.command == "train" and os.environ.get("RANK", "0") != "0":  # only the first process prints
             sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
         parsed.run(parsed)
         sys.stdout.flush()
@@ -73,13 +77,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explain(error: BaseException) -> tuple[int, str]:
-    """The exit code and the sentence for an error."""
+    """Return the exit code and the message for an error."""
     if isinstance(error, MprotoError):
         return error.exit_code, str(error)
     if isinstance(error, OSError):
-        with suppress(OSError, ValueError):  # what is left in the buffer has nowhere to go
+        with suppress(OSError, ValueError):  # discard what is left in the buffer
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # the reader of our output has seen enough
+        if isinstance(error, BrokenPipeError):  # the reader closed the pipe, as `head` does
             return INTERRUPTED, ""
         return 1, f"{error.filename or 'output'}: {error.strerror}"
     return INTERRUPTED, "stopped; no output was written"
@@ -93,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mproto",
         description="Turn a term list and unlabelled text into a named-entity recogniser.",
-        epilog="example:\n  mproto demo\n\nmproto COMMAND --help shows what a command takes, with an example.",
+        epilog="example:\n  mproto demo\n\nmproto COMMAND --help shows the arguments of a command and an example.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"mproto {__version__}")
@@ -102,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(
             module.__name__.rpartition(".")[2],
             help=module.SUMMARY,
-            description=module.DESCRIPTION,
+            description=_wrapped(module.DESCRIPTION),
             epilog=f"example:\n  {module.EXAMPLE}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
@@ -110,3 +114,9 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
         command.set_defaults(run=module.run)
     return parser
+
+
+def _wrapped(text: str) -> str:
+    """Return a text with its paragraphs wrapped to the width of the terminal, at most 100 columns."""
+    width = min(shutil.get_terminal_size().columns, 100) - 2
+    return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in text.split("\n\n"))

@@ -1,4 +1,4 @@
-"""`mproto annotate`: distant labels from a gazetteer."""
+"""`mproto annotate`: label documents with a gazetteer."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 SUMMARY = "label documents with the terms of a gazetteer"
 DESCRIPTION = """Find a gazetteer's terms in documents and write the documents with these labels.
 
-Labels that the documents had are kept beside the new ones as gold, where the output can hold both, and the new ones are
-scored against them. Plain text becomes JSON Lines unless the output's name says another format; other formats stay what they
-are unless it says more."""
+Labels that the documents already have become gold labels, if the output format can represent
+both, and the new labels are scored against them. The ending of the output's name selects its
+format. Without one, plain text becomes JSON Lines, and documents in another format keep it."""
 EXAMPLE = "mproto annotate corpus.txt --gazetteer terms/ --output labelled.jsonl"
 
 
@@ -72,16 +72,16 @@ def run(parsed: argparse.Namespace) -> None:
         print_json(_as_dict(done, parsed.output) | notes_as_dict(notes))
         return
     print_notes(notes)
-    shown = sys.stderr if str(parsed.output) == "-" else sys.stdout
-    counts = ", ".join(f"{count:,} {label}" for label, count in sorted(done.labels.items())) or "no label"
-    shown.write(f"{done.documents:,} documents, {done.words:,} words: {counts}\n")
-    if done.names:
-        shown.write(f"names, whose capitals count: {', '.join(done.names)}\n")
+    out = sys.stderr if str(parsed.output) == "-" else sys.stdout
+    counts = ", ".join(f"{count:,} {label}" for label, count in sorted(done.labels.items())) or "no labels"
+    out.write(f"{done.documents:,} documents, {done.words:,} words: {counts}\n")
+    if done.name_types:
+        out.write(f"types matched as names (capitals count): {', '.join(done.name_types)}\n")
     if done.scores:
         overall = done.scores.overall
         measures = (percent(value) for value in (overall.precision, overall.recall, overall.f1))
-        shown.write("against the gold spans: precision {}, recall {}, F1 {}\n".format(*measures))
-    shown.write(f"written to {parsed.output}\n")
+        out.write("against the gold spans: precision {}, recall {}, F1 {}\n".format(*measures))
+    out.write(f"output: {parsed.output}\n")
 
 
 def _as_dict(done: Annotated, output: Path) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _as_dict(done: Annotated, output: Path) -> dict[str, Any]:
         "documents": done.documents,
         "words": done.words,
         "labels": done.labels,
-        "names": done.names,
+        "name_types": done.name_types,
         "from": done.read_format,
         "to": done.write_format,
         "output": str(output),

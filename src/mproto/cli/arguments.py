@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """How to read documents."""
+    """Add the options for reading documents."""
     group = parser.add_argument_group("reading")
     group.add_argument(
-        "--from", dest="read_format", metavar="FORMAT", help="format of the input (default: told by content)"
+        "--from", dest="read_format", metavar="FORMAT", help="format of the input (default: detected from its content)"
     )
     group.add_argument(
-        "--scheme", choices=("io", "bio", "iob1", "bioes"), help="tagging scheme (default: told by the tags)"
+        "--scheme", choices=("io", "bio", "iob1", "bioes"), help="tagging scheme (default: detected from the tags)"
     )
-    group.add_argument("--bare-tags", action="store_true", help="a tag is just a label: PER, not B-PER or I-PER")
+    group.add_argument("--bare-tags", action="store_true", help="tags have no prefix: PER, not B-PER or I-PER")
     group.add_argument(
-        "--labels", metavar="A,B,…", default="", help="names of numbered labels, where the input has none"
+        "--labels", metavar="A,B,…", default="", help="names of numbered labels, if the input does not name them"
     )
     group.add_argument(
         "--on-error",
         choices=("raise", "skip"),
         default="raise",
-        help="stop at a wrong record, or leave it out and count",
+        help="stop at a wrong record (default), or skip and count it",
     )
 
 
 def add_writing(parser: argparse.ArgumentParser) -> None:
-    """How to write documents."""
+    """Add the options for writing documents."""
     group = parser.add_argument_group("writing")
     group.add_argument(
-        "--to", dest="write_format", metavar="FORMAT", help="format of the output (default: told by its name)"
+        "--to", dest="write_format", metavar="FORMAT", help="format of the output (default: by the ending of its name)"
     )
     group.add_argument("--tags", choices=("bio", "io"), default="bio", help="tagging scheme to write (default: bio)")
     group.add_argument("--force", action="store_true", help="replace an existing output")
@@ -71,32 +71,39 @@ def add_gazetteer(parser: argparse.ArgumentParser, help: str, *, required: bool 
     group.add_argument("--language", metavar="CODE", help="language of the labels to read from a SKOS vocabulary")
 
 
-def add_combination(parser: argparse.ArgumentParser, default: Combination) -> None:
-    """How terms and model go together. `default`: what a gazetteer means where nothing is said."""
+def add_combination(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says how a model and a gazetteer are combined."""
     parser.add_argument(
         "--combine",
         choices=("off", "union", "prefer-gazetteer"),
-        help="with --gazetteer: what the model finds (off), terms too where it finds nothing (union), or terms also where "
-        f"the two differ (prefer-gazetteer); default: {default}",
+        help="how to combine the model with --gazetteer: find terms too, and prefer them where the two disagree "
+        "(prefer-gazetteer, the default); find terms only where the model finds nothing (union); use the model alone (off)",
     )
-    parser.set_defaults(combine_by_default=default)
 
 
 def combination(parsed: argparse.Namespace) -> Combination:
-    """How terms and model go together here."""
+    """Return how the model and the gazetteer are combined."""
     if parsed.combine and not parsed.gazetteer:
-        raise InputError(f"--combine {parsed.combine} has no terms to combine with", hint="name a --gazetteer, too")
-    chosen: Combination = parsed.combine or parsed.combine_by_default
+        raise InputError(f"--combine {parsed.combine} needs a gazetteer", hint="pass --gazetteer, too")
+    chosen: Combination = parsed.combine or "prefer-gazetteer"
     return chosen
 
 
+def combined(parsed: argparse.Namespace) -> str:
+    """Return what is used, in words: the model, or the model and the gazetteer."""
+    if not parsed.gazetteer:
+        return "model"
+    way = combination(parsed)
+    return "model without gazetteer" if way == "off" else f"model and gazetteer ({way})"
+
+
 def load_gazetteer(parsed: argparse.Namespace, notes: Notes | None = None) -> Gazetteer:
-    """A file, a folder of `TYPE.txt`, or any number of `TYPE=FILE`."""
+    """Load the gazetteer: a file, a folder of `TYPE.txt`, or any number of `TYPE=FILE`."""
     from mproto.gazetteer import Gazetteer
 
     fraction: float | None = getattr(parsed, "fraction", None)
     if fraction is not None and not 0 < fraction <= 1:
-        raise InputError(f"--fraction {fraction} is not a share", hint="give a number above 0 and up to 1")
+        raise InputError(f"--fraction {fraction} is not a fraction", hint="give a number above 0, and at most 1")
     values: list[str] = parsed.gazetteer
     source: str | dict[str, list[Path | str]] = values[0]
     if len(values) > 1 or "=" in values[0]:
@@ -113,42 +120,51 @@ def load_gazetteer(parsed: argparse.Namespace, notes: Notes | None = None) -> Ga
 
 
 def add_lookup(parser: argparse.ArgumentParser) -> None:
-    """Which terms to look up, and by whose rules."""
+    """Add the options for looking terms up."""
     group = parser.add_argument_group("lookup")
     group.add_argument(
-        "--matching", choices=("default", "paper"), default="default", help="paper: as for the paper's data sets"
+        "--matching",
+        choices=("default", "paper"),
+        default="default",
+        help="matching rules (paper: those of its data sets)",
     )
-    group.add_argument("--fraction", type=float, metavar="P", help="use only the first P·n + 1 terms of each type")
-    group.add_argument("--no-cache", action="store_true", help="do not keep the automaton of a large gazetteer on disk")
+    group.add_argument(
+        "--fraction", type=float, metavar="P", help="use only the first P·n + 1 of the n terms of each type"
+    )
+    group.add_argument(
+        "--no-cache", action="store_true", help="do not cache the search index of a large gazetteer on disk"
+    )
 
 
 def add_matching(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """How to match terms. `several`: whether a word may have several labels."""
+    """Add the options for matching terms. With `several`, a term may keep several labels."""
     group = parser.add_argument_group("matching")
     group.add_argument(
         "--case",
         choices=("smart", "sensitive", "insensitive"),
         default="smart",
-        help="smart: case matters for short terms, terms in capitals, and names (default)",
+        help="smart (default): case matters for short terms, terms in capitals, and names",
     )
     group.add_argument(
         "--names",
         metavar="A,B,…",
-        help="types that are names: what a term begins with a capital, the text does, too; none for no type (default: told "
-        "by the documents that are labelled, or known from training)",
+        help="types that are names: where a term begins with a capital, so must the text; none for no type (default: "
+        "detected in the labelled documents, or known from training)",
     )
     group.add_argument("--normalise", choices=("NFC", "NFKC", "none"), default="NFC", help="Unicode normalisation")
     group.add_argument("--plurals", action="store_true", help="match singular and plural forms too")
     group.add_argument("--hyphens", action="store_true", help="match forms with and without hyphens too")
-    group.add_argument("--min-length", type=int, default=1, metavar="N", help="leave out shorter terms")
-    group.add_argument("--stop", type=Path, metavar="FILE", help="terms to leave out, one a line")
+    group.add_argument("--min-length", type=int, default=1, metavar="N", help="skip shorter terms")
+    group.add_argument("--stop", type=Path, metavar="FILE", help="a file of terms to skip, one per line")
     group.add_argument(
         "--ambiguous",
         choices=("drop", "first", "keep-all") if several else ("drop", "first"),
         default="drop",
-        help="terms of several types: no label (default), the first one's" + ", all" * several,
+        help="a term of several types gets: no label (drop, default), its first label" + ", all labels" * several,
     )
-    group.add_argument("--priority", metavar="A,B,…", default="", help="types that win where a term has several")
+    group.add_argument(
+        "--priority", metavar="A,B,…", default="", help="types that win if a term has several, strongest first"
+    )
 
 
 def match_options(parsed: argparse.Namespace) -> MatchOptions:
@@ -168,10 +184,10 @@ def match_options(parsed: argparse.Namespace) -> MatchOptions:
         priority=_listed(parsed.priority),
     )
     if chosen != MatchOptions() and not parsed.gazetteer:
-        raise InputError("how terms are matched is said, but not which terms", hint="name a --gazetteer, too")
+        raise InputError("matching options need a gazetteer", hint="pass --gazetteer, too")
     return chosen
 
 
 def _listed(given: str) -> tuple[str, ...]:
-    """The names in `A,B,…`."""
+    """Split `A,B,…` into names."""
     return tuple(name.strip() for name in given.split(",") if name.strip())

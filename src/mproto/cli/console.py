@@ -1,9 +1,8 @@
-"""What commands share: where text, JSON, warnings and progress go."""
+"""Output of the commands: text, JSON, notes and progress."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from contextlib import contextmanager
@@ -31,17 +30,17 @@ def stderr() -> Console:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on standard output."""
+    """Print a JSON object on standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
 def print_notes(notes: Notes) -> None:
-    """What was changed, lost or left out, on standard error."""
+    """Print what was changed, lost or left out on standard error."""
     for message in notes.messages():
         sys.stderr.write(f"note: {message}\n")
     if notes.rejected:
-        shown = f" (the first {len(notes.first_errors)}:)" if notes.rejected > len(notes.first_errors) else ":"
-        sys.stderr.write(f"skipped {notes.rejected:,} wrong records{shown}\n")
+        first = f"; the first {len(notes.first_errors)}" if notes.rejected > len(notes.first_errors) else ""
+        sys.stderr.write(f"skipped {notes.rejected:,} wrong records{first}:\n")
         for error in notes.first_errors:
             sys.stderr.write(f"  {error}\n")
 
@@ -52,12 +51,12 @@ def notes_as_dict(notes: Notes) -> dict[str, Any]:
 
 @contextmanager
 def progress(what: str, path: Path, *, prints: bool = False) -> Iterator[Callable[[int], object] | None]:
-    """A bar that counts the bytes of a file, on a terminal; nothing elsewhere, nor where the size is not known.
+    """Show a bar that counts the bytes of a file, on a terminal and for regular files only.
 
     Args:
-        what: is being done.
-        path: of the file.
-        prints: whether what comes out is printed on standard output; on a terminal that is progress enough.
+        what: the label of the bar.
+        path: the file.
+        prints: the result is printed on standard output. If that is a terminal, no bar is shown.
     """
     if not _has_room(prints) or not path.is_file():
         yield None
@@ -72,7 +71,7 @@ def progress(what: str, path: Path, *, prints: bool = False) -> Iterator[Callabl
 
 @contextmanager
 def counting(what: str, path: Path, *, prints: bool = False) -> Iterator[Callable[[], object] | None]:
-    """How many documents are done and how fast, on a terminal, where `progress` shows nothing: for folders and pipes."""
+    """Show the number of documents and the speed, on a terminal, for folders and pipes."""
     if not _has_room(prints) or path.is_file() or (str(path) == "-" and sys.stdin.isatty()):
         yield None
         return
@@ -89,57 +88,15 @@ def counting(what: str, path: Path, *, prints: bool = False) -> Iterator[Callabl
 
 
 def _has_room(prints: bool) -> bool:
-    """Whether a line that changes can be shown, and would not stand among what is printed."""
+    """Return whether a progress line can be shown without mixing with printed results."""
     return sys.stderr.isatty() and not (prints and sys.stdout.isatty())
 
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """A word on what takes its time, on a terminal; nothing elsewhere."""
+    """Show a status line while something takes time; only on a terminal."""
     if not sys.stderr.isatty():
         yield
         return
     with stderr().status(what):
         yield
-
-
-@contextmanager
-def training_progress() -> Iterator[Callable[[Any], object]]:
-    """A bar that counts training steps, on a terminal; elsewhere a line for each evaluation."""
-    if os.environ.get("RANK", "0") != "0":  # of several processes that train together, the first one speaks
-        yield id
-        return
-    if not sys.stderr.isatty():
-        yield _print_evaluation
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[state]}"), console=stderr(), transient=True) as bar:
-        task = bar.add_task("loading the encoder", total=None, state="")
-        score = ""
-
-        def show(progress: Any) -> None:
-            nonlocal score
-            score = score if progress.score is None else f"  score {100 * progress.score:.2f}"
-            speed = progress.words / max(progress.seconds, 1e-9)
-            state = f"loss {progress.loss:.3f}{score}  {speed:,.0f} words/s"
-            bar.update(task, description="training", completed=progress.step, total=progress.steps, state=state)
-            if progress.step == progress.steps:
-                bar.update(task, description="looking into the run", state="")
-
-        yield show
-
-
-def _print_evaluation(progress: Any) -> None:
-    if progress.score is None and not progress.best:
-        return
-    figures = {"loss": f"{progress.loss:.4f}"}
-    if progress.score is not None:
-        figures["score"] = f"{100 * progress.score:.2f}" + " (best)" * progress.best
-    if "kept" in progress.logs:
-        figures["kept"] = f"{100 * progress.logs['kept']:.1f} %"
-    figures["words/s"] = f"{progress.words / max(progress.seconds, 1e-9):,.0f}"
-    figures["memory"] = f"{progress.memory:,} MB"
-    shown = "  ".join(f"{name} {value}" for name, value in figures.items())
-    sys.stderr.write(f"step {progress.step:,} of {progress.steps:,}  {shown}\n")

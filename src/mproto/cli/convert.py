@@ -1,4 +1,4 @@
-"""`mproto convert`: from one file format to another."""
+"""`mproto convert`: convert documents between file formats."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 SUMMARY = "convert documents between file formats"
 DESCRIPTION = """Convert documents between file formats (mproto formats lists them).
 
-The input's format is told from its content and the output's from its name; --from and --to say it where that is not
-enough. What the output cannot hold is counted and said. The output appears whole or not at all."""
+The input's format is detected from its content, the output's from its name; --from and --to set
+them. Losses are counted and reported. The output is written as a whole or not at all."""
 EXAMPLE = "mproto convert corpus.conll corpus.jsonl"
 
 

@@ -1,4 +1,4 @@
-"""`mproto demo`: the main job on the bundled corpus, from terms and text to a recogniser."""
+"""`mproto demo`: train a recogniser on the bundled corpus, from terms and text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mproto.cli.console import print_json, stdout, training_progress
+from mproto.cli.console import print_json, stdout
 from mproto.cli.tables import comparison_table
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from mproto.text import Document, Span
     from mproto.text.scoring import Scores
 
-SUMMARY = "the main job on the bundled corpus: label, train, compare, tag"
-DESCRIPTION = """Label the bundled corpus (sentences about medicines and illnesses) with its gazetteer, which has gaps;
-train a recogniser on these labels, in a minute or two; compare it with dictionary lookup on sentences that people
-labelled; and tag three new ones."""
+SUMMARY = "label, train, compare and tag on the bundled corpus"
+DESCRIPTION = """Label the bundled corpus (sentences about medicines and illnesses) with its
+incomplete gazetteer, train a recogniser on these labels in a minute or two, compare it with
+dictionary lookup on human-labelled sentences, and tag three new sentences."""
 EXAMPLE = "mproto demo"
 
 OUTPUT = Path("mproto-demo")
@@ -36,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", type=Path, default=OUTPUT, metavar="DIR", help=f"a folder for the model (default: {OUTPUT})"
     )
-    parser.add_argument("--no-training", action="store_true", help="only the corpus, and what dictionary lookup finds")
+    parser.add_argument(
+        "--no-training", action="store_true", help="show only the corpus and the scores of dictionary lookup"
+    )
 
 
 def run(parsed: argparse.Namespace) -> None:
@@ -67,12 +69,12 @@ def run(parsed: argparse.Namespace) -> None:
     console.print(comparison_table(scores, f"On the {len(test)} test sentences"))
     if tagged:
         _show_tagged(tagged)
-        console.print(f"\nTrained in {figures['seconds']:.0f} s. The model is in {parsed.output}: try", soft_wrap=True)
+        console.print(
+            f"\nTrained in {figures['seconds']:.0f} s. The model is in {parsed.output}. Try it:", soft_wrap=True
+        )
         console.print(f"  mproto predict {parsed.output} YOUR.txt --output found.jsonl", soft_wrap=True)
         if (parsed.output / "report.html").exists():
-            console.print(
-                f"A page about the run, to open in a browser: {parsed.output / 'report.html'}", soft_wrap=True
-            )
+            console.print(f"Report on the run: {parsed.output / 'report.html'}", soft_wrap=True)
     console.print(f"The corpus and its gazetteer are in {demo.FOLDER}", soft_wrap=True)
 
 
@@ -83,30 +85,32 @@ def _train(
     from mproto.config import load_config
     from mproto.io.sources import Source
     from mproto.text import Document
+    from mproto.training.progress_bar import training_progress
     from mproto.workflows.train import train_files
 
-    with training_progress() as on_progress, _starting_again():
+    with training_progress(lines=True) as on_step, _restarts():
         recognizer = train_files(
             Source(demo.FOLDER / demo.FILES["train"]),
             output,
             load_config(),
             gazetteer=demo.gazetteer(),
             force=True,
-            on_progress=on_progress,
-        ).recognizer
+            on_step=on_step,
+        ).result.recognizer
     scores = scores_of(list(recognizer.predict(demo.documents("test"))))
     found = recognizer.predict(map(Document, NEW))
     return scores, [(document.text, list(document.spans)) for document in found]
 
 
 @contextmanager
-def _starting_again() -> Iterator[None]:
+def _restarts() -> Iterator[None]:
+    """Say that the demo cannot be resumed if it is interrupted."""
     from mproto.training.interrupt import Interrupted
 
     try:
         yield
     except Interrupted:
-        raise Interrupted("stopped; the next mproto demo starts again") from None
+        raise Interrupted("stopped; the next mproto demo starts from the beginning") from None
 
 
 def _statistics(documents: tuple[Document, ...]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`mproto doctor`: the health of a gazetteer against a corpus."""
+"""`mproto doctor`: check a gazetteer against a corpus."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
     from mproto.gazetteer.doctor import EntryHealth, Health, Sentence
 
-SUMMARY = "see what a gazetteer's terms do in a corpus, and which deserve a look"
-DESCRIPTION = """Find a gazetteer's terms in a corpus and report on them: hits, terms that are never found, ambiguous terms
-and everyday words in their contexts, near-duplicates, terms found inside longer ones only, what each type covers, and
-the ten sentences that matter most. With labels in the corpus: the precision of every term too."""
+SUMMARY = "check a gazetteer against a corpus, and list the terms to review"
+DESCRIPTION = """Find a gazetteer's terms in a corpus and report on them: hits, terms that are
+never found, ambiguous terms and everyday words with context, near-duplicates, terms found only
+inside longer terms, the coverage of each type, and the ten sentences to review first. If the
+corpus is labelled: the precision of every term, too."""
 EXAMPLE = "mproto doctor corpus.txt --gazetteer terms/ --html report.html"
 
 SHOWN = 10
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "corpus", metavar="CORPUS", type=Path, help="a file (also .gz), a folder, or - for standard input"
     )
     add_gazetteer(parser, "a folder of TYPE.txt, a file, or TYPE=FILE for each type", required=True)
-    parser.add_argument("--html", metavar="FILE", type=Path, help="write the whole report as one self-contained page")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write the full report as a self-contained HTML page")
     parser.add_argument("--force", action="store_true", help="replace an existing page")
     add_lookup(parser)
     add_matching(parser, several=True)
@@ -56,7 +57,7 @@ def run(parsed: argparse.Namespace) -> None:
     from mproto.text import read_documents
 
     if parsed.matching == "paper":
-        raise InputError("doctor looks at the default matching only", hint="leave --matching out")
+        raise InputError("doctor supports the default matching only", hint="leave --matching out")
     notes = Notes(parsed.on_error)
     chosen = match_options(parsed)
     gazetteer = load_gazetteer(parsed, notes)
@@ -75,7 +76,7 @@ def run(parsed: argparse.Namespace) -> None:
     print_notes(notes)
     _show(stdout(), health)
     if parsed.html:
-        stdout().print(f"The whole report: {parsed.html}", soft_wrap=True)
+        stdout().print(f"full report: {parsed.html}", soft_wrap=True)
 
 
 def _show(console: Console, health: Health) -> None:
@@ -84,20 +85,20 @@ def _show(console: Console, health: Health) -> None:
         f"({percent(health.covered / health.documents)} %)"
     )
     if not health.found:
-        console.print("[bold]Not one term was found.[/] Is it the right gazetteer for this corpus?")
+        console.print("[bold]No term was found.[/] Check that this is the right gazetteer for the corpus.")
     if health.scores:
         measures = (health.scores.precision, health.scores.recall, health.scores.f1)
         console.print("Against the gold spans: precision {}, recall {}, F1 {}".format(*map(percent, measures)))
     console.print(_types_table(health))
     if health.names:
         names = ", ".join(health.names)
-        console.print(f"Names, whose capitals count: {names}", markup=False)
+        console.print(f"Types matched as names (capitals count): {names}", markup=False)
     gold = health.scores is not None
     _list(console, "Most found", health.found, gold=gold)
     _list(console, "Ambiguous", health.ambiguous, gold=gold, contexts=True)
     _list(
         console,
-        "Everyday words, and capitalised terms mostly in small letters",
+        "Everyday words, and capitalised terms that are mostly written in lower case",
         health.common,
         gold=gold,
         contexts=True,
@@ -105,10 +106,10 @@ def _show(console: Console, health: Health) -> None:
     if gold:
         often = sorted((h for h in health.found if h.hits > 1), key=lambda h: (h.precision, -h.hits))
         _list(console, "Least precise (found more than once)", often, gold=True, contexts=True)
-    _names(console, "Found inside longer terms only", [f"{h.surface} ({times})" for h, times in health.inside])
+    _names(console, "Found only inside longer terms", [f"{h.surface} ({times})" for h, times in health.inside])
     _names(console, "Never found", [health.surface for health in health.dead])
     _names(console, "Listed more than once", [f"{e.surface} ({times})" for e, times in health.duplicates])
-    _names(console, "Nearly the same", [" = ".join(group) for group in health.near_duplicates])
+    _names(console, "Near-duplicates", [" = ".join(group) for group in health.near_duplicates])
     _names(console, "Longer than any document", [entry.surface for entry in health.too_long])
     _sentences(console, health.sentences)
 
@@ -133,7 +134,7 @@ def _list(console: Console, title: str, entries: Sequence[EntryHealth], *, gold:
         return
     console.print(f"[bold]{title}[/] ({len(entries):,})")
     for health in entries[:SHOWN]:
-        precision = f", {percent(health.precision)} % right" if gold else ""
+        precision = f", {percent(health.precision)} % precision" if gold else ""
         line = Text(f"  {health.surface}", style="bold")
         line.append(f"  {' / '.join(health.types)}, {health.hits:,} hits{precision}", style="not bold dim")
         console.print(line)
@@ -164,7 +165,7 @@ def _sentences(console: Console, sentences: Sequence[Sentence]) -> None:
 
     if not sentences:
         return
-    console.print("[bold]Look at these first[/]")
+    console.print("[bold]Sentences to review first[/]")
     for sentence in sentences:
         text = Text(sentence.text)
         for span in sentence.spans:

@@ -1,4 +1,4 @@
-"""`mproto encoders`: which encoders are on this machine."""
+"""`mproto encoders`: list the encoders on this machine."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ if TYPE_CHECKING:
     import argparse
 
 SUMMARY = "list the encoders on this machine, and how to get others"
-DESCRIPTION = """List the encoders that can be used without a network: the embedded one, and those that the Hugging Face
-hub's cache holds.
+DESCRIPTION = """List the encoders that can be used offline: the embedded one, and those in the
+Hugging Face hub's cache.
 
-Others need no installation. With a network, give the name of any encoder of the hub. Without one, save it elsewhere with
-save_pretrained, bring the folder here, and give its path."""
+Other encoders need no installation: with a network connection, pass the name of any encoder on
+the hub to mproto train. Without one, save the encoder on another machine with save_pretrained,
+copy the folder here, and pass its path."""
 EXAMPLE = "mproto encoders"
-OTHERS = """Others: with a network, give the name of any encoder of the Hugging Face hub (bert-base-cased, say). Without one,
-save it on a machine that has it, and give the path of the folder:
+OTHERS = """Other encoders: with a network connection, pass the name of any encoder on the Hugging Face hub,
+for example bert-base-cased. Without one, save it on a machine that has it, and pass the path of
+the folder:
     AutoTokenizer.from_pretrained("bert-base-cased").save_pretrained("folder")
     AutoModel.from_pretrained("bert-base-cased").save_pretrained("folder")
-It needs a fast tokenizer and safetensors; code that comes with a model is never run.
+It needs a fast tokenizer and safetensors weights. Code that comes with a model is never run.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    del parser  # it takes none
+    del parser  # this command has no arguments
 
 
 def run(parsed: argparse.Namespace) -> None:

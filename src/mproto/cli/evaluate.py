@@ -1,4 +1,4 @@
-"""`mproto evaluate`: precision, recall and F1 of a model."""
+"""`mproto evaluate`: score a model on labelled documents."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mproto.cli.arguments import (
     add_matching,
     add_reading,
     combination,
+    combined,
     load_gazetteer,
     match_options,
     options,
@@ -24,25 +25,35 @@ if TYPE_CHECKING:
     import argparse
 
 SUMMARY = "precision, recall and F1 of a model on labelled documents"
-DESCRIPTION = """Tag labelled documents with a model and compare: strict, micro and per label, boundaries only (Loc.) and
-labels where the boundaries match (Cls.), with 95 % bootstrap intervals. With --gazetteer, also for terms that are in it and
-for terms that are not; with --combine, of model and terms together. With --record, the model card says so from then on."""
+DESCRIPTION = """Tag labelled documents with a model and score the result: strict micro scores
+overall and for each label, scores of the boundaries alone (Loc.), and scores of the labels where
+the boundaries match (Cls.), with 95 % bootstrap intervals.
+
+With --gazetteer, the model is scored together with the gazetteer (--combine says how; --combine
+off scores the model alone), and entities in the gazetteer and not in it are scored separately
+too. --record writes the scores of the model alone into its model card."""
 EXAMPLE = "mproto evaluate my-run test.jsonl --gazetteer terms/"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model, or the folder of a training run")
-    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="documents with the right spans")
-    add_gazetteer(parser, "also score terms that are in it and terms that are not")
-    add_combination(parser, "off")
+    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="human-labelled documents")
+    add_gazetteer(parser, "terms to use with the model; entities among them and others are also scored separately")
+    add_combination(parser)
     add_matching(parser)
-    parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples; 0 for no intervals")
-    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences at once")
-    parser.add_argument("--seed", type=int, default=0, help="of the resampling")
+    parser.add_argument(
+        "--bootstrap",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="bootstrap resamples (default: 1000; 0: none)",
+    )
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences in a batch (default: 64)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the resampling (default: 0)")
     parser.add_argument(
         "--record",
         metavar="NAME",
-        help="write the scores into the card of the model, as those on a corpus of this name",
+        help="write the scores into the model card, as scores on a corpus of this name",
     )
     add_device(parser)
     add_reading(parser)
@@ -53,19 +64,20 @@ def run(parsed: argparse.Namespace) -> None:
     from mproto.io.sources import Source
 
     if parsed.bootstrap < 0 or parsed.batch_size < 1:
-        raise InputError("--bootstrap must be 0 or more, and --batch-size 1 or more", hint="correct the call")
+        raise InputError("--bootstrap must be 0 or more, and --batch-size 1 or more", hint="correct the value")
     notes = Notes(parsed.on_error)
     way, matching = combination(parsed), match_options(parsed)
     if way == "off" and matching != MatchOptions():
-        raise InputError("terms are not matched in this text without --combine", hint="say --combine prefer-gazetteer")
+        hint = "leave out --combine off, or the matching options"
+        raise InputError("--combine off does not match terms, so matching options have no effect", hint=hint)
     if parsed.record is not None:
         _check_record(parsed, way)
     gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
     from mproto.recognizer import Recognizer
     from mproto.workflows.evaluate import evaluate_file
 
-    recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
-    if gazetteer is not None and way != "off":
+    recognizer = Recognizer.from_pretrained(parsed.model, device=parsed.device)
+    if gazetteer is not None:
         recognizer = recognizer.with_gazetteer(gazetteer, way, matching)
     with progress("evaluating", parsed.corpus) as on_bytes:
         scores = evaluate_file(
@@ -80,19 +92,19 @@ def run(parsed: argparse.Namespace) -> None:
         )
     if parsed.record is not None:
         recognizer.record_scores(parsed.model, parsed.record, scores.overall)
-    show_scores(scores, notes, as_json=parsed.json)
+    show_scores(scores, notes, as_json=parsed.json, title=combined(parsed))
 
 
 def _check_record(parsed: argparse.Namespace, way: str) -> None:
-    """See to it, before any work, that scores can be recorded."""
+    """Check, before any work, that the scores can be recorded."""
     if not parsed.record.strip():
-        raise InputError("--record has no name", hint='name the corpus, such as --record "letters of 2024"')
-    if way != "off":
+        raise InputError("--record has no name", hint='name the corpus, for example --record "letters of 2024"')
+    if parsed.gazetteer and way != "off":
         raise InputError(
-            "--record is for the model alone, and --combine puts terms beside it", hint="leave out one of them"
+            f"--record is for scores of the model alone, not of {combined(parsed)}", hint="pass --combine off, too"
         )
     if not Path(parsed.model).is_dir():
         raise InputError(
-            f"--record writes into the folder of a model, and {parsed.model} is none here",
-            hint="fetch it with Recognizer.from_pretrained and save_pretrained, and name that folder",
+            f"--record writes into the folder of a model, and {parsed.model} is not a folder",
+            hint="download the model with Recognizer.from_pretrained and save_pretrained, and name that folder",
         )

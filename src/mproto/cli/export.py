@@ -1,4 +1,4 @@
-"""`mproto export`: a model in another form."""
+"""`mproto export`: export a model."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
     from mproto.integrations.comparison import Comparison
 
-SUMMARY = "write a model for ONNX Runtime, or for transformers"
-DESCRIPTION = """Write a model in a form that needs no torch (onnx), or no mproto (transformers, where a linear layer is all
-there is on top of the encoder). What is written is compared with the model before it appears: without --int8, every
-word must have the same label."""
+SUMMARY = "export a model for ONNX Runtime or transformers"
+DESCRIPTION = """Export a model to a format that needs no torch (onnx), or no mproto
+(transformers; only for models that are an encoder with a linear layer). The export is compared
+with the model before it is put in place. Without --int8, every word must get the same label."""
 EXAMPLE = "mproto export my-run my-onnx"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model, or the folder of a training run")
     parser.add_argument("output", metavar="OUT", type=Path, help="the folder to write")
-    parser.add_argument("--format", choices=("onnx", "transformers"), default="onnx", help="onnx (default)")
-    parser.add_argument("--int8", action="store_true", help="weights of eight bits: a quarter of the size, and faster")
+    parser.add_argument("--format", choices=("onnx", "transformers"), default="onnx", help="default: onnx")
+    parser.add_argument("--int8", action="store_true", help="8-bit weights: a quarter of the size, and faster")
     parser.add_argument(
-        "--corpus", metavar="FILE", type=Path, help="documents to compare the two on, best with human labels"
+        "--corpus", metavar="FILE", type=Path, help="documents to compare the two models on, preferably human-labelled"
     )
     parser.add_argument("--force", action="store_true", help="replace an older export")
     add_reading(parser)
@@ -37,15 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> None:
     from mproto.io.sources import Source
-    from mproto.text.formats import detect, get_format
+    from mproto.text.formats import read_documents
     from mproto.workflows.export import MOST_DOCUMENTS, export_model
 
     notes = Notes(parsed.on_error)
     documents = []
     if parsed.corpus:
         source = Source(parsed.corpus, notes)
-        reader = get_format(parsed.read_format) if parsed.read_format else detect(source)
-        documents = list(islice(reader.read(source, options(parsed)), MOST_DOCUMENTS))
+        documents = list(islice(read_documents(source, parsed.read_format, options(parsed)), MOST_DOCUMENTS))
     with waiting("exporting"):
         parity = export_model(
             parsed.model, parsed.output, format=parsed.format, int8=parsed.int8, documents=documents, force=parsed.force
@@ -62,10 +61,10 @@ def run(parsed: argparse.Namespace) -> None:
 def _show(parity: Comparison, output: Path, size: int) -> None:
     sys.stdout.write(
         f"{parity.same:,} of {parity.words:,} words in {parity.documents:,} documents have the same label; "
-        f"with the original's entities for right, those of the export have F1 {100 * parity.f1:.2f}\n"
+        f"F1 of the export's entities against the original's: {100 * parity.f1:.2f}\n"
     )
     if parity.original is not None and parity.exported is not None:
         sys.stdout.write(
-            f"F1 on the labels of people: {100 * parity.original:.2f} before, {100 * parity.exported:.2f} exported\n"
+            f"F1 on human labels: {100 * parity.original:.2f} original, {100 * parity.exported:.2f} exported\n"
         )
-    sys.stdout.write(f"written to {output}, {size / 1e6:.0f} MB\n")
+    sys.stdout.write(f"output: {output}, {size / 1e6:.0f} MB\n")

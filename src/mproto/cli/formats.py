@@ -1,4 +1,4 @@
-"""`mproto formats`: what can be read and written."""
+"""`mproto formats`: list the file formats."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from mproto.text.formats import Format
 
 SUMMARY = "list the file formats, with a sample of each"
-DESCRIPTION = "List the file formats that can be read and written, with a sample of each and what it cannot hold."
+DESCRIPTION = "List the file formats that can be read and written, with a sample of each and what it cannot represent."
 EXAMPLE = "mproto formats conll"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="FORMAT", help="only these")
+    parser.add_argument("names", nargs="*", metavar="FORMAT", help="show only these formats")
 
 
 def run(parsed: argparse.Namespace) -> None:
@@ -31,9 +31,9 @@ def run(parsed: argparse.Namespace) -> None:
     for format in chosen:
         lines = "\n".join(f"    {line}" for line in format.sample.split("\n"))
         needs = f"  needs: pip install 'mproto-ner[{format.extra}]'\n" if format.extra else ""
-        lacks = f"  cannot hold: {', '.join(_lacks(format))}\n" if _lacks(format) else ""
+        missing = f"  cannot represent: {', '.join(_missing(format))}\n" if _missing(format) else ""
         endings = f"  ({' '.join(format.suffixes)})" if format.suffixes else ""
-        sys.stdout.write(f"{format.name}{endings}\n  {format.title}\n{lacks}{needs}{lines}\n\n")
+        sys.stdout.write(f"{format.name}{endings}\n  {format.title}\n{missing}{needs}{lines}\n\n")
 
 
 def _as_dict(format: Format) -> dict[str, Any]:
@@ -43,13 +43,13 @@ def _as_dict(format: Format) -> dict[str, Any]:
         "endings": format.suffixes,
         "extra": format.extra,
         "folder": format.is_folder,
-        "cannot_hold": _lacks(format),
+        "cannot_hold": _missing(format),
         "sample": format.sample,
     }
 
 
-def _lacks(format: Format) -> list[str]:
-    """What the format cannot hold, in words."""
+def _missing(format: Format) -> list[str]:
+    """Return what the format cannot represent, in words."""
     from mproto.text.formats import Keeps
 
     names = {
@@ -57,8 +57,8 @@ def _lacks(format: Format) -> list[str]:
         Keeps.WORDS: "given words",
         Keeps.SPANS: "spans",
         Keeps.OVERLAPS: "overlapping spans",
-        Keeps.TOUCHING: "touching spans of one label",
-        Keeps.GOLD: "gold beside distant spans",
+        Keeps.TOUCHING: "adjacent spans of one label",
+        Keeps.GOLD: "gold spans next to distant spans",
         Keeps.IDS: "ids",
         Keeps.META: "metadata",
     }

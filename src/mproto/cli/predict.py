@@ -1,4 +1,4 @@
-"""`mproto predict`: entities in new documents."""
+"""`mproto predict`: find entities in documents."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mproto.cli.arguments import (
     add_reading,
     add_writing,
     combination,
+    combined,
     load_gazetteer,
     match_options,
     options,
@@ -29,29 +30,38 @@ if TYPE_CHECKING:
     from mproto.text.document import Document
 
 SUMMARY = "find entities in documents with a trained model"
-DESCRIPTION = """Tag documents with a model and write them with the entities that it finds. Plain text becomes JSON Lines
-unless the output's name says another format; other formats stay what they are unless it says more. Where the output can hold
-it, `scores` has the score of each entity, in the order of the spans. Work that was stopped goes on with --resume."""
+DESCRIPTION = """Tag documents with a model and write them with the predicted entities. With
+--gazetteer, the gazetteer's terms are found too, and they win where the two disagree (--combine
+changes that).
+
+The ending of the output's name selects its format. Without one, plain text becomes JSON Lines,
+and documents in another format keep it. If the output can represent metadata, `scores` has the
+score of each entity, in the order of the spans. Run the same command with --resume to continue
+after an interruption."""
 EXAMPLE = "mproto predict my-run new.txt --output found.jsonl"
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="a model, an exported one, or a training run")
+    parser.add_argument("model", metavar="MODEL", help="a model, an exported model, or the folder of a training run")
     parser.add_argument(
         "input", metavar="INPUT", type=Path, help="a file (also .gz), a folder, or - for standard input"
     )
     parser.add_argument("--output", metavar="OUT", type=Path, help="a file (also .gz), or - for standard output")
-    parser.add_argument("--html", metavar="FILE", type=Path, help="write a page with the entities marked instead")
-    parser.add_argument("--highlight", action="store_true", help="print the texts with the entities marked instead")
-    parser.add_argument("--resume", action="store_true", help="go on with work that was stopped; --force begins anew")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write an HTML page with marked entities instead")
+    parser.add_argument("--highlight", action="store_true", help="print the texts with marked entities instead")
+    parser.add_argument("--resume", action="store_true", help="resume an interrupted run (--force starts again)")
     parser.add_argument(
-        "--threshold", nargs="+", metavar="S|TYPE=S", default=[], help="the least score, for all types or for each"
+        "--threshold",
+        nargs="+",
+        metavar="S|TYPE=S",
+        default=[],
+        help="lowest score of an entity, for all or for each type",
     )
-    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences at once")
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences in a batch (default: 64)")
     add_device(parser)
-    add_gazetteer(parser, "terms to find beside what the model finds, with --combine")
-    add_combination(parser, "union")
+    add_gazetteer(parser, "terms to use together with the model")
+    add_combination(parser)
     add_matching(parser)
     add_reading(parser)
     add_writing(parser)
@@ -76,7 +86,7 @@ def run(parsed: argparse.Namespace) -> None:
     from mproto.workflows.predict import Reading, predict_documents, predict_file, predict_page
 
     notes = Notes(parsed.on_error)
-    recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
+    recognizer = Recognizer.from_pretrained(parsed.model, device=parsed.device)
     if parsed.gazetteer:
         recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), way, matching)
     with (
@@ -103,16 +113,18 @@ def run(parsed: argparse.Namespace) -> None:
             )
     output = parsed.output or parsed.html
     if parsed.json:
-        figures = {"documents": written.documents, "entities": written.spans, "output": str(output)}
+        counts = {"documents": written.documents, "entities": written.spans}
+        figures = {**counts, "found_by": combined(parsed), "output": str(output)}
         print_json(figures | notes_as_dict(notes))
         return
     print_notes(notes)
-    shown = sys.stderr if str(output) == "-" else sys.stdout
-    shown.write(f"{written.documents:,} documents, {written.spans:,} entities\nwritten to {output}\n")
+    out = sys.stderr if str(output) == "-" else sys.stdout
+    found = f"{written.documents:,} documents, {written.spans:,} entities"
+    out.write(f"{found}, found by {combined(parsed)}\noutput: {output}\n")
 
 
 def _threshold(given: list[str]) -> float | dict[str, float] | None:
-    """`0.5`, or any number of `TYPE=0.5`."""
+    """Read `0.5`, or any number of `TYPE=0.5`."""
     try:
         if len(given) == 1 and "=" not in given[0]:
             return float(given[0])
@@ -120,24 +132,24 @@ def _threshold(given: list[str]) -> float | dict[str, float] | None:
         if "" in scores or len(scores) < len(given):
             raise ValueError
     except ValueError:
-        hint = "give a number from 0 to 1 for all types, or TYPE=NUMBER for each, once"
-        raise InputError(f"--threshold {' '.join(given)} is no score", hint=hint) from None
+        hint = "give a number from 0 to 1 for all types, or TYPE=NUMBER once for each type"
+        raise InputError(f"--threshold {' '.join(given)} is not a score", hint=hint) from None
     return scores or None
 
 
 def _highlight(documents: Iterable[Document], labels: tuple[str, ...]) -> None:
-    """Print texts with entities marked: in colour on a terminal, and in brackets with their types everywhere."""
+    """Print texts with entities in brackets, with their types, and in colour on a terminal."""
     from rich.text import Text
 
     colours = {label: COLOURS[number % len(COLOURS)] for number, label in enumerate(labels)}
     console = stdout()
     for document in documents:
-        shown, text, position = visible(document.text), Text(), 0
+        safe, text, position = visible(document.text), Text(), 0
         for start, end, label in document.spans:
             if start < position:
                 continue
-            text.append(shown[position:start])
-            text.append(f"[{shown[start:end]} {visible(label)}]", style=f"bold {colours.get(label, 'white')}")
+            text.append(safe[position:start])
+            text.append(f"[{safe[start:end]} {visible(label)}]", style=f"bold {colours.get(label, 'white')}")
             position = end
-        text.append(shown[position:])
+        text.append(safe[position:])
         console.print(text, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`mproto report`: a page about a training run and its model."""
+"""`mproto report`: write an HTML report on a training run and its model."""
 
 from __future__ import annotations
 
@@ -23,23 +23,25 @@ if TYPE_CHECKING:
 
     from mproto.analysis.report import Report
 
-SUMMARY = "a page about a training run: curves, prototypes, scores, missing terms"
-DESCRIPTION = """Write one self-contained HTML page about a training run: learning curves and, with a corpus, what the
-dictionary covers, scores where people labelled it, a map of words, a card for every prototype, where transport sends
-words without a label, the sentences to read first, and the terms that the dictionary lacks. `mproto train` writes such a
-page about its training data into the folder of the run.
+SUMMARY = "write an HTML report on a training run: curves, prototypes, scores, missing terms"
+DESCRIPTION = """Write a self-contained HTML report on a training run: its learning curves and,
+with a corpus, the coverage of the gazetteer, scores (if the corpus has human labels), a map of
+words, a card for every prototype, the prototypes to which transport moves unlabelled words, the
+sentences to read first, and terms missing from the gazetteer. mproto train writes such a report
+on its training data into the folder of the run.
 
-With --gazetteer, the labels of the corpus are taken for people's, and the terms label it anew; without, its labels are
-taken for the dictionary's, unless --human says otherwise."""
+With --gazetteer, the corpus is labelled with its terms, and the corpus's own labels count as
+human labels. Without it, the corpus's labels count as distant labels; --human says that they are
+human labels."""
 EXAMPLE = "mproto report my-run --corpus test.jsonl --gazetteer terms/ --output report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_folder", metavar="RUN", type=Path, help="the folder of a training run, or a model")
-    parser.add_argument("--corpus", metavar="FILE", type=Path, help="documents to look at")
-    parser.add_argument("--human", action="store_true", help="the labels of the corpus are people's")
-    parser.add_argument("--output", required=True, metavar="FILE", type=Path, help="the page")
-    parser.add_argument("--force", action="store_true", help="replace an existing page")
+    parser.add_argument("--corpus", metavar="FILE", type=Path, help="documents to analyse")
+    parser.add_argument("--human", action="store_true", help="the labels of the corpus are human labels")
+    parser.add_argument("--output", required=True, metavar="FILE", type=Path, help="the HTML file to write")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
     add_device(parser)
     add_gazetteer(parser, "terms that label the corpus")
     add_matching(parser)
@@ -48,20 +50,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> None:
     if not parsed.corpus and (parsed.gazetteer or parsed.human):
-        raise InputError("--gazetteer and --human are about a corpus, and there is none", hint="pass --corpus")
+        raise InputError("--gazetteer and --human need a corpus", hint="pass --corpus")
     notes = Notes(parsed.on_error)
     gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
     from mproto.io.sources import Source
     from mproto.workflows.report import report_run
 
-    with waiting("looking into the run"):
+    with waiting("analysing the run"):
         found = report_run(
             parsed.run_folder,
             parsed.output,
             Source(parsed.corpus, notes) if parsed.corpus else None,
             gazetteer=gazetteer,
             match_options=match_options(parsed),
-            by_people=parsed.human,
+            human_labels=parsed.human,
             read_format=parsed.read_format,
             options=options(parsed),
             device=parsed.device,
@@ -72,11 +74,11 @@ def run(parsed: argparse.Namespace) -> None:
         return
     print_notes(notes)
     if found.findings:
-        looked = f"{found.findings.documents:,} documents with {found.findings.words:,} words"
+        sample = f"{found.findings.documents:,} documents, {found.findings.words:,} words"
         sys.stdout.write(
-            f"{looked}; {len(found.findings.missing_terms):,} terms that the dictionary lacks are shown" + "\n"
+            f"{sample}; {len(found.findings.missing_terms):,} terms missing from the gazetteer are listed\n"
         )
-    sys.stdout.write(f"the report is in {parsed.output}" + "\n")
+    sys.stdout.write(f"report: {parsed.output}\n")
 
 
 def _as_dict(found: Report) -> dict[str, Any]:

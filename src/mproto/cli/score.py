@@ -1,4 +1,4 @@
-"""`mproto score`: precision, recall and F1 of one file against another."""
+"""`mproto score`: score predicted spans."""
 
 from __future__ import annotations
 
@@ -13,21 +13,28 @@ if TYPE_CHECKING:
     import argparse
 
 SUMMARY = "precision, recall and F1 of predicted spans"
-DESCRIPTION = """Compare predicted spans with gold ones: strict, micro and per label, boundaries only (Loc.) and labels
-where the boundaries match (Cls.), with 95 % bootstrap intervals.
+DESCRIPTION = """Compare predicted spans with gold spans: strict micro scores overall and for
+each label, scores of the boundaries alone (Loc.), and scores of the labels where the boundaries
+match (Cls.), with 95 % bootstrap intervals.
 
-Both files hold the same documents in the same order; their formats may differ. Where the gold file has human labels
-beside distant ones, the human labels are the gold ones."""
+Both files must contain the same documents in the same order; their formats may differ. If
+documents of the gold file have human and distant labels, the human labels count."""
 EXAMPLE = "mproto score gold.jsonl predicted.jsonl --gazetteer terms/"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("gold", metavar="GOLD", type=Path, help="documents with the right spans")
+    parser.add_argument("gold", metavar="GOLD", type=Path, help="documents with gold spans")
     parser.add_argument("predicted", metavar="PREDICTED", type=Path, help="the same documents with predicted spans")
     add_reading(parser)
-    add_gazetteer(parser, "also score terms that are in it and terms that are not")
-    parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples; 0 for no intervals")
-    parser.add_argument("--seed", type=int, default=0, help="of the resampling")
+    add_gazetteer(parser, "also score entities that are in it and entities that are not")
+    parser.add_argument(
+        "--bootstrap",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="bootstrap resamples (default: 1000; 0: none)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the resampling (default: 0)")
 
 
 def run(parsed: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""`mproto serve`: a model behind HTTP."""
+"""`mproto serve`: serve a model over HTTP."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mproto.cli.arguments import (
     add_gazetteer,
     add_matching,
     combination,
+    combined,
     load_gazetteer,
     match_options,
 )
@@ -25,21 +26,26 @@ if TYPE_CHECKING:
     from mproto.recognizer import Recognizer
 
 SUMMARY = "answer HTTP requests with a trained model"
-DESCRIPTION = """Serve a model: POST /v1/entities with {"text": "…"} or {"texts": ["…", …]} gives the entities; /docs shows
-the rest. Texts of requests that come at the same time are tagged together. SIGTERM or Ctrl-C ends it when what waits is
-answered. Logs are JSON lines on standard error, and hold no text. The address is printed on standard output."""
+DESCRIPTION = """Serve a model over HTTP: POST /v1/entities with {"text": "…"} or {"texts": ["…",
+…]} returns the entities; see /docs for the rest. Texts of simultaneous requests are tagged in
+one batch. With --gazetteer, the gazetteer's terms are found too, and they win where the two
+disagree (--combine changes that).
+
+SIGTERM or Ctrl-C stops the service after the waiting requests are answered. The log on standard
+error consists of JSON lines and contains no text of requests. The address is printed on standard
+output."""
 EXAMPLE = "mproto serve my-run --port 8000"
 LIMITS = (
-    ("body", "N", int, "bytes of a request"),
-    ("texts", "N", int, "texts of a request"),
-    ("characters", "N", int, "characters of a text"),
-    ("queue", "N", int, "texts that may wait; more get 429"),
-    ("queue_characters", "N", int, "characters of the texts that may wait"),
-    ("batch", "N", int, "texts that the model reads together"),
-    ("batch_characters", "N", int, "characters that it reads together"),
-    ("wait", "MS", float, "milliseconds that a text waits for company while the model is idle"),
-    ("body_seconds", "S", float, "seconds that a body may take to arrive"),
-    ("stop_seconds", "S", float, "seconds that requests have to be answered once the service stops"),
+    ("body", "N", int, "most bytes in a request"),
+    ("texts", "N", int, "most texts in a request"),
+    ("characters", "N", int, "most characters in a text"),
+    ("queue", "N", int, "most texts in the queue; further requests get status 429"),
+    ("queue_characters", "N", int, "most characters in the queue"),
+    ("batch", "N", int, "most texts in a batch"),
+    ("batch_characters", "N", int, "most characters in a batch"),
+    ("wait", "MS", float, "time to wait for other texts of a batch while the model is idle, in milliseconds"),
+    ("body_seconds", "S", float, "longest time for a request body to arrive, in seconds"),
+    ("stop_seconds", "S", float, "longest time to answer waiting requests when the service stops, in seconds"),
 )
 
 
@@ -48,16 +54,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("model", metavar="MODEL", help="a model, or the folder of a training run")
     parser.add_argument(
-        "--host", default="127.0.0.1", metavar="NAME", help="address to listen at (default: %(default)s)"
+        "--host", default="127.0.0.1", metavar="NAME", help="address to listen on (default: %(default)s)"
     )
-    parser.add_argument("--port", type=int, default=8000, metavar="N", help="port, 0 for any free one (default: 8000)")
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="port; 0 for any free port (default: 8000)")
     parser.add_argument(
-        "--token", metavar="TOKEN", help="what callers must send as a bearer token; better in the variable MPROTO_TOKEN"
+        "--token",
+        metavar="TOKEN",
+        help="bearer token that clients must send; MPROTO_TOKEN in the environment is safer",
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="threads of the model (default: the library's choice)")
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="threads of the model (default: chosen by the library)"
+    )
     add_device(parser)
-    add_gazetteer(parser, "terms to find beside what the model finds, with --combine")
-    add_combination(parser, "union")
+    add_gazetteer(parser, "terms to use together with the model")
+    add_combination(parser)
     add_matching(parser)
     group = parser.add_argument_group("limits")
     for name, metavar, type_, what in LIMITS:
@@ -81,22 +91,23 @@ def run(parsed: argparse.Namespace) -> None:
         raise MissingExtraError("serving a model", "serve") from None
 
     if not Path(parsed.model).is_dir() and not HUB_NAME.fullmatch(parsed.model):
-        raise InputError("is no folder", path=parsed.model, hint="name a model, or the folder of a training run")
+        raise InputError("is not a folder", path=parsed.model, hint="name a model or the folder of a training run")
     gazetteer = load_gazetteer(parsed) if parsed.gazetteer else None
     listening = listen(parsed.host, parsed.port)
     address = address_of(listening)
     if parsed.json:
-        print_json({"address": address, "model": str(parsed.model)})
+        print_json({"address": address, "model": str(parsed.model), "found_by": combined(parsed)})
     else:
-        sys.stdout.write(f"serving {parsed.model} at {address} (Ctrl-C ends it; {address}/docs says more)\n")
+        sys.stdout.write(f"serving {parsed.model} at {address} (Ctrl-C stops it; see {address}/docs)\n")
+        sys.stdout.write(f"entities are found by {combined(parsed)}\n" if parsed.gazetteer else "")
     if token is None and not listening.getsockname()[0].startswith(("127.", "::1")):
-        sys.stderr.write("note: without --token, everybody who reaches this address can use the model\n")
+        sys.stderr.write("note: without --token, everyone who can reach this address can use the model\n")
     sys.stdout.flush()
 
     def load() -> Recognizer:
         from mproto.recognizer import Recognizer
 
-        recognizer = Recognizer.from_pretrained(parsed.model).to(parsed.device)
+        recognizer = Recognizer.from_pretrained(parsed.model, device=parsed.device)
         return recognizer if gazetteer is None else recognizer.with_gazetteer(gazetteer, way, matching)
 
     serve(load, Path(parsed.model).resolve().name, listening, limits, token)
@@ -105,12 +116,14 @@ def run(parsed: argparse.Namespace) -> None:
 def _token(given: str | None) -> str | None:
     token = os.environ.get("MPROTO_TOKEN") or None if given is None else given
     if token is not None and (not token.isascii() or not token.isprintable() or not token or " " in token):
-        raise InputError("the token is empty, or has blanks or other signs than ASCII", hint="give letters and digits")
+        raise InputError(
+            "the token is empty, or contains spaces or non-ASCII characters", hint="use letters and digits"
+        )
     return token
 
 
 def _use_threads(threads: int | None) -> None:
-    """Before the library of the model is imported, which reads this once."""
+    """Set the number of threads. The model's library reads it once, when it is imported."""
     if threads is None:
         return
     if threads < 1:

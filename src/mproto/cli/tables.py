@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def score_table(scores: Scores, title: str | None = None) -> Table:
-    """Every part of the scores, in percent; fits 80 columns."""
+    """Return a table of all scores, in percent. It fits 80 columns."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -50,7 +50,7 @@ def percent(share: float) -> str:
 
 
 def comparison_table(systems: Mapping[str, Scores], title: str | None = None) -> Table:
-    """Systems beside each other: all mentions, and those of terms that are in the gazetteer and that are not."""
+    """Return a table that compares systems on all mentions, and on those in and not in the gazetteer."""
     from rich import box
     from rich.table import Table
 
@@ -68,10 +68,13 @@ def comparison_table(systems: Mapping[str, Scores], title: str | None = None) ->
     return table
 
 
-def show_scores(scores: Scores, notes: Notes, *, as_json: bool) -> None:
-    """What `mproto score` and `mproto evaluate` end with."""
+def show_scores(scores: Scores, notes: Notes, *, as_json: bool, title: str | None = None) -> None:
+    """Print scores as a table under a title, or as JSON.
+
+    The JSON object has the title as `scored`.
+    """
     if as_json:
-        print_json(scores.as_dict() | notes_as_dict(notes))
+        print_json(({"scored": title} if title else {}) | scores.as_dict() | notes_as_dict(notes))
         return
     print_notes(notes)
-    stdout().print(score_table(scores))
+    stdout().print(score_table(scores, title))

@@ -1,6 +1,6 @@
-"""The bundled corpus: sentences about medicines and illnesses for a general reader, and a gazetteer with gaps.
+"""The bundled corpus: sentences about medicines and illnesses, and an incomplete gazetteer.
 
-`GUIDE.md` in this folder says how the labelled sentences are labelled.
+`GUIDE.md` in this folder is the annotation guide of the labelled sentences.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ Split = Literal["train", "dev", "test"]
 
 @cache
 def documents(split: Split) -> tuple[Document, ...]:
-    """The sentences of a split: `train` has no labels, `dev` and `test` have human ones."""
+    """Return the sentences of a split.
+
+    `train` has no labels; `dev` and `test` have human labels.
+    """
     return tuple(read_documents(FOLDER / FILES[split]))
 
 
 @cache
 def gazetteer() -> Gazetteer:
-    """Two short term lists, with the flaws that such lists have."""
+    """Return the gazetteer: two short term lists with typical gaps and errors."""
     return Gazetteer.load(GAZETTEER)

@@ -96,7 +96,7 @@ def _tag(
     recognizer: Recognizer, documents: Sequence[Document]
 ) -> tuple[dict[tuple[int, int], int], list[tuple[Span, ...]]]:
     """Return the tag of every word (document, index), and the entities of every document."""
-    tagged = list(recognizer.tagged(documents))
+    tagged = list(recognizer.predict_words(documents))
     tags: dict[tuple[int, int], int] = {}
     for windows, columns in tagged:
         places = [(window.document, window.start + i) for window in windows for i in range(len(window.firsts))]

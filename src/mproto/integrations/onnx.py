@@ -70,11 +70,14 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
         "tokens": {"unknown": model.tokens.unknown, "pad": model.tokens.pad, "window": model.window},
         "encoder": {"name": model.encoder.name},
         "settings": recognizer.config.as_dict(),
+        **({} if recognizer.name_types is None else {"name_types": sorted(recognizer.name_types)}),
         "card": recognizer.card,
     }
     write_description(folder, about)
     # The model card is written by a recogniser of the exported model, because it describes the export.
-    exported = Recognizer(OnnxTagger(folder, about), recognizer.config, recognizer.card)
+    exported = Recognizer(
+        OnnxTagger(folder, about), recognizer.config, recognizer.card, name_types=recognizer.name_types
+    )
     (folder / "README.md").write_text(exported.model_card(), "utf-8")
 
 

@@ -149,7 +149,7 @@ class RecognizerPipe(Pipe):
         """Return the entities of each document."""
         settings = self.settings
         documents = [_document(doc) for doc in docs]
-        return self.recognizer.entities(documents, batch_size=settings.batch_size, threshold=settings.threshold)
+        return self.recognizer.predict_entities(documents, batch_size=settings.batch_size, threshold=settings.threshold)
 
     def set_annotations(self, docs: Sequence[Doc], found: Sequence[Sequence["Entity"]]) -> None:
         """Write entities to the span group, and those that do not overlap others to `doc.ents`."""

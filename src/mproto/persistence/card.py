@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS, BY_PEOPLE, GAZETTEER, SCORES = "training documents", "documents labelled by people", "gazetteer", "scores"
 CALIBRATED = "scores of entities calibrated on"
-NAMES = "types matched as names"
+NAMES = "types matched as names"  # mproto 0.1 saved them here; see `name_types`
 """What a card may hold that has a place of its own; whatever else it holds is listed as it is."""
 MEASURES = ("precision", "recall", "f1")
 _MARKUP = re.compile(r"[\\`*_\[\]<>#|&~$]|:(?=//)|^[-+=]")
@@ -41,6 +41,7 @@ def model_card(
     version: str,
     settings: Mapping[str, Any],
     *,
+    name_types: Sequence[str] = (),
     scheme: str | None = None,
     keeps_case: bool | None = None,
     int8: bool | None = None,
@@ -55,6 +56,7 @@ def model_card(
             `precision`, `recall` and `f1`, as `Counts.as_dict` gives them; they go into the `model-index` too.
         version: of mproto.
         settings: of the run.
+        name_types: entity types whose terms were matched as names in training.
         scheme: of the tags; where it is `io`, the card warns of entities that touch.
         keeps_case: whether the encoder's tokenizer does; where not, the card says so.
         int8: of an exported model, whether its weights have eight bits.
@@ -64,7 +66,7 @@ def model_card(
     needs = f"`pip install 'mproto-ner[{'train' if int8 is None else 'onnx'}]'` installs what this needs."
     sections = [
         [f"# {_text(title)}", "", *_what(labels, method, encoder, version), *_form(int8)],
-        ["## Training data", "", *_data(card, settings), *_rest(card, scores)],
+        ["## Training data", "", *_data(card, settings, name_types), *_rest(card, scores)],
         ["## Scores", "", *_measured(scores)],
         ["## Limits", "", *_limits(card, settings, scheme, keeps_case)],
         ["## How to use it", "", *USE, "", needs],
@@ -120,7 +122,7 @@ def _form(int8: bool | None) -> Iterator[str]:
         yield f"It is exported: a graph of ONNX, which needs no torch, with weights {bits}."
 
 
-def _data(card: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+def _data(card: Mapping[str, Any], settings: Mapping[str, Any], name_types: Sequence[str]) -> Iterator[str]:
     documents, people = card.get(DOCUMENTS), card.get(BY_PEOPLE)
     if documents is not None and GAZETTEER in card:
         yield f"- {_count(documents)} documents, labelled by looking up the terms of a gazetteer, not by people."
@@ -132,6 +134,8 @@ def _data(card: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]
         yield "- What it was trained on was not recorded."
     if GAZETTEER in card:
         yield f"- Terms of the gazetteer: {_text(card[GAZETTEER])}. The fingerprint tells whether two are the same."
+    if name_types:
+        yield f"- Types matched as names: {', '.join(map(_text, name_types))}."
     seed = settings.get("training", {}).get("seed")
     if seed is not None:
         yield f"- Every setting of the run is in config.json, such as its seed, {_text(seed)}."
@@ -139,8 +143,7 @@ def _data(card: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]
 
 def _rest(card: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[str]:
     """What has no place of its own; scores too, where they are not what they should be."""
-    placed = {DOCUMENTS, BY_PEOPLE, GAZETTEER, CALIBRATED, *([SCORES] if scores else [])}
-    placed |= set() if card.get(NAMES) else {NAMES}
+    placed = {DOCUMENTS, BY_PEOPLE, GAZETTEER, CALIBRATED, NAMES, *([SCORES] if scores else [])}
     yield from (f"- {_text(key)}: {_text(value)}" for key, value in card.items() if key not in placed)
 
 

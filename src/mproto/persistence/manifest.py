@@ -139,6 +139,7 @@ EVERY = (
     Rule("encoder", _is_object, "an object"),
     Rule("encoder.name", _is_text, "a text"),
     Rule("files", _are_fingerprints, "an object with the fingerprints of files", needed=False),
+    Rule("name_types", _are_texts, "a list of types", needed=False),
     Rule("card", lambda value: value is None or _is_object(value), "an object", needed=False),
 )
 TORCH = (

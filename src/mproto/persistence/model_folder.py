@@ -8,11 +8,12 @@ from mproto.config import Config, legacy
 from mproto.errors import InputError, MissingExtraError
 from mproto.inference.mentions import Mentions
 from mproto.io.outputs import filled
+from mproto.persistence.card import NAMES
 from mproto.persistence.files import AGAIN, CONFIG, MENTIONS, check_files, read_description, write_description
 from mproto.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from mproto.inference.onnx import OnnxTagger
@@ -28,6 +29,7 @@ class Stored(NamedTuple):
         config: how it was trained.
         card: what else the model card says.
         mentions: that it remembers, if it does.
+        name_types: entity types whose terms were matched as names in training; `None` if it matched no terms.
         fingerprint: of its files.
     """
 
@@ -35,11 +37,19 @@ class Stored(NamedTuple):
     config: Config
     card: dict[str, Any]
     mentions: Mentions | None
+    name_types: frozenset[str] | None
     fingerprint: str
 
 
 def save(
-    folder: Path, tagger: Tagger, config: Config, card: Mapping[str, Any], mentions: Mentions | None, readme: str
+    folder: Path,
+    tagger: Tagger,
+    config: Config,
+    card: Mapping[str, Any],
+    mentions: Mentions | None,
+    readme: str,
+    *,
+    name_types: Iterable[str] | None = None,
 ) -> None:
     """Write a recogniser; whole, or not at all. What an older one remembers goes where this one remembers nothing.
 
@@ -50,6 +60,7 @@ def save(
         card: what else the model card says.
         mentions: that it remembers, if it does.
         readme: the model card.
+        name_types: entity types whose terms were matched as names in training.
 
     Raises:
         InputError: the files of an exported model are not those that it was loaded from.
@@ -59,7 +70,8 @@ def save(
         parts = _save_tagger(tagger, place)
         if mentions is not None:
             mentions.save(place)
-        about = {"mproto_version": __version__, **parts, "settings": config.as_dict(), "card": dict(card)}
+        names = {} if name_types is None else {"name_types": sorted(name_types)}
+        about = {"mproto_version": __version__, **parts, "settings": config.as_dict(), **names, "card": dict(card)}
         write_description(place, about)
         (place / "README.md").write_text(readme, "utf-8")
 
@@ -79,7 +91,16 @@ def load(folder: Path) -> Stored:
     check_files(folder, description)
     tagger = _load_tagger(folder, description, config)
     mentions = Mentions.load(folder)
-    return Stored(tagger, config, description.get("card") or {}, mentions, model_fingerprint(description))
+    card, name_types = card_and_name_types(description)
+    return Stored(tagger, config, card, mentions, name_types, model_fingerprint(description))
+
+
+def card_and_name_types(description: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str] | None]:
+    """Return the facts of the model card, and the types matched as names. mproto 0.1 saved the latter in the card."""
+    card = dict(description.get("card") or {})
+    old = card.pop(NAMES, None)
+    name_types = description.get("name_types", old if isinstance(old, list) else None)
+    return card, None if name_types is None else frozenset(name for name in name_types if isinstance(name, str))
 
 
 def model_fingerprint(description: Mapping[str, Any]) -> str:

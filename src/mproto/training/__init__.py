@@ -1,5 +1,6 @@
-"""From labelled documents to a recogniser."""
+"""Train a recogniser on labelled documents."""
 
+from mproto.training.result import TrainingResult
 from mproto.training.run import train
 
-__all__ = ["train"]
+__all__ = ["TrainingResult", "train"]

@@ -1,4 +1,4 @@
-"""TensorBoard: the numbers of a run as curves."""
+"""Write the numbers of a training run for TensorBoard."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Board:
-    """Writes every step where `tensorboard --logdir` finds it.
+    """Writes every step to a folder for `tensorboard --logdir`.
 
     Args:
-        folder: for its files; made at the first step.
+        folder: the folder for its files; created at the first step.
 
     Raises:
         MissingExtraError: TensorBoard is not installed.
@@ -27,9 +27,8 @@ class Board:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise MissingExtraError("writing for TensorBoard", "tensorboard") from None
-        self._open: Any = lambda step: SummaryWriter(
-            str(folder), purge_step=step
-        )  # later ones are of a run that stopped
+        # Steps from `purge_step` on were written before the run was interrupted and resumed.
+        self._open: Any = lambda step: SummaryWriter(str(folder), purge_step=step)
         self._writer: Any = None
 
     def __call__(self, progress: Progress) -> None:

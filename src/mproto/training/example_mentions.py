@@ -26,7 +26,7 @@ def remember(recognizer: Recognizer, documents: Sequence[Document], seed: int) -
     if not places:
         return None
     features = {}
-    for windows, said in recognizer.tagged(chosen, features=True):
+    for windows, said in recognizer.predict_words(chosen, features=True):
         rows = [(window.document, window.start + i) for window in windows for i in range(len(window.firsts))]
         features.update({place: said.features[row] for row, place in enumerate(rows) if place in places})
     texts, labels = zip(*places.values(), strict=True)

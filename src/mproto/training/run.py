@@ -1,8 +1,7 @@
-"""A training run: documents in, a recogniser out, and on request a folder that tells how it came about."""
+"""Train a recogniser on documents, with an optional folder for settings, history and checkpoints."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from mproto.config import Config
-from mproto.errors import InputError, MprotoError, Notes
+from mproto.errors import MprotoError, Notes
 from mproto.models.base import UsesEstimate
 from mproto.models.devices import find_device
 from mproto.models.encoder import Encoder
@@ -22,28 +21,31 @@ from mproto.text.scoring import score
 from mproto.training.calibration import calibrate
 from mproto.training.data import Data, label_set
 from mproto.training.distributed import check_same, find_group
+from mproto.training.evaluation import check_dev, select_weights, take_measures
 from mproto.training.example_mentions import remember
 from mproto.training.failures import explained, how_to_go_on
-from mproto.training.folder import RunFolder
+from mproto.training.folder import RunFolder, read_history
 from mproto.training.hold_out import HoldOut
+from mproto.training.inputs import run_inputs
 from mproto.training.interrupt import Interrupt, Interrupted
 from mproto.training.loop import Loop
-from mproto.training.selection import Average, Best
+from mproto.training.progress_bar import training_progress
+from mproto.training.result import TrainingResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
-    from mproto.config.settings import Training
+    from mproto.models.precision import Precision
     from mproto.models.process_group import ProcessGroup
     from mproto.text.document import Document
     from mproto.training.loop import Progress, State
-    from mproto.training.selection import Selection
 
 
-MOST_WINDOWS = 0.999
-"""The share of training windows that are no longer than what the model will read at once."""
-LEAST_LABELLED, MOST_TIMES = 0.1, 10
-"""One document that a person labelled is read for ten others, if reading each up to ten times is enough for that."""
+LONGEST_SHARE = 0.999
+"""The share of training windows that are not longer than the longest input of the trained model."""
+HUMAN_SHARE, MOST_REPEATS = 0.1, 10
+"""Each human-labelled document is repeated, up to 10 times, until they make up a tenth of the
+training data."""
 
 
 def train(
@@ -51,58 +53,142 @@ def train(
     *,
     labelled: Iterable[Document] = (),
     dev: Iterable[Document] | None = None,
+    method: str | None = None,
+    encoder: str | Path | None = None,
+    epochs: float | None = None,
+    batch_size: int | None = None,
+    learning_rate: float | None = None,
+    seed: int | None = None,
+    device: str | None = None,
+    precision: Precision | None = None,
     config: Config | None = None,
     output: Path | str | None = None,
     force: bool = False,
     resume: bool = False,
-    on_progress: Callable[[Progress], object] = id,
+    progress: bool = True,
+    on_step: Callable[[Progress], object] | None = None,
     measures: Mapping[str, Callable[[Recognizer], float]] | None = None,
-    card: dict[str, Any] | None = None,
+    name_types: Iterable[str] | None = None,
+    card: Mapping[str, Any] | None = None,
     notes: Notes | None = None,
-) -> Recognizer:
+) -> TrainingResult:
     """Train a recogniser on labelled documents.
 
+    `method`, `encoder`, `epochs`, `batch_size`, `learning_rate`, `seed`, `device` and `precision`
+    override the same settings of `config`; `None` leaves them as they are there.
+
     Args:
-        documents: with distant spans; gold spans beside them are never looked at. There may be none, if some are labelled.
-        labelled: documents that people labelled, as few or as many as there are: what has no span there is no entity. Where
-            there are both spans and gold spans, the latter count.
-        dev: documents with gold spans that pick the best checkpoint. Without, no human label chooses anything.
-        config: see `mproto.config.loading`.
-        output: a folder for the run: `config.toml`, `history.jsonl`, `checkpoints/` while it lasts, and the model, `best/`.
-            With it, Ctrl-C and SIGTERM end the step, write a checkpoint, and raise `Interrupted`.
-        force: whether an older run in that folder may be replaced.
-        resume: go on with the run in that folder, to the same model, bit for bit; the call must be the same otherwise.
-            Where there is none yet, one begins.
-        on_progress: called after every step.
-        measures: further numbers for the history, taken at every evaluation; they decide nothing.
-        card: what the model card should say besides.
-        notes: where it is counted what was left out.
+        documents: documents with distant labels as their spans. Their gold spans are never used.
+            They may be empty if there are `labelled` documents.
+        labelled: human-labelled documents, few or many: a word without a span is not an entity. A
+            document's gold spans count if it has both kinds.
+        dev: documents with gold spans, which select the best checkpoint. Without them, training
+            uses no human labels except those of `labelled`.
+        method: `mproto` or a baseline.
+        encoder: the embedded encoder, a folder, or a name on the Hugging Face hub.
+        epochs: the number of passes over the training data; at least `training.min_steps` steps are
+            taken.
+        batch_size: the most sentences in a batch.
+        learning_rate: the highest learning rate, after warm-up.
+        seed: the seed of all random numbers.
+        device: `auto` (the GPU if there is one), `cpu`, `cuda` or `cuda:N`.
+        precision: `auto`, `float32` or `bfloat16`, of the encoder in training.
+        config: all other settings; see `load_config`.
+        output: a folder for the run: `config.toml`, `history.jsonl`, `checkpoints/` during
+            training, and the model, `best/`. With it, Ctrl-C and SIGTERM finish the step, write a
+            checkpoint, and raise `Interrupted`.
+        force: replace an older run in that folder.
+        resume: resume the run in that folder; the call must otherwise be the same. The resulting
+            model is bit-identical to that of a run without interruption. If the folder has no run,
+            start one.
+        progress: show a progress bar on standard error if it is a terminal.
+        on_step: called with a `Progress` after every step.
+        measures: further numbers for the history, computed at every evaluation; they select
+            nothing.
+        name_types: entity types whose terms were matched as names (`on_names` of `annotate`), saved
+            with the model.
+        card: further facts for the model card.
+        notes: counts what was left out.
 
     Raises:
-        InputError: the data or the configuration cannot be trained with.
-        Interrupted: somebody stopped it.
-        MprotoError: the loss is no number any more.
+        InputError: the data or the settings are wrong.
+        Interrupted: the user stopped the run.
+        MprotoError: the loss is not finite, or there is not enough memory.
     """
-    config = config or Config()
-    notes = notes if notes is not None else Notes()
-    documents = [document for document in documents if document.word_count]
-    labelled = [document.with_gold() for document in labelled if document.word_count]
+    values = {
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "seed": seed,
+        "device": device,
+        "precision": precision,
+    }
+    config = (config or Config()).with_values(
+        {
+            **_given({"method": method, "encoder": None if encoder is None else str(encoder)}),
+            "training": _given(values),
+        }
+    )
+    with training_progress() if progress else nullcontext(id) as show:
+
+        def follow(step: Progress) -> None:
+            show(step)
+            if on_step is not None:
+                on_step(step)
+
+        return _train(
+            [document for document in documents if document.word_count],
+            [document.with_gold() for document in labelled if document.word_count],
+            None if dev is None else [document.with_gold() for document in dev],
+            config,
+            Path(output) if output is not None else None,
+            force=force,
+            resume=resume,
+            on_step=follow,
+            measures=measures or {},
+            name_types=name_types,
+            card=card or {},
+            notes=notes if notes is not None else Notes(),
+        )
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _train(
+    documents: list[Document],
+    labelled: list[Document],
+    gold: list[Document] | None,
+    config: Config,
+    output: Path | None,
+    *,
+    force: bool,
+    resume: bool,
+    on_step: Callable[[Progress], object],
+    measures: Mapping[str, Callable[[Recognizer], float]],
+    name_types: Iterable[str] | None,
+    card: Mapping[str, Any],
+    notes: Notes,
+) -> TrainingResult:
     labels = label_set([*documents, *labelled])
-    gold = None if dev is None else [document.with_gold() for document in dev]
     if gold is not None:
-        _check_dev(gold, labels, config.training, notes)
+        check_dev(gold, labels, config.training, notes)
     device = find_device(config.training.device)
     mixed = trains_in_bfloat16(config.training.precision, device)
     group = find_group(device)
     folder = None
     state = None
+    history: list[Progress] = []
     if output is not None:
-        folder = RunFolder(
-            Path(output), _inputs(config, group, documents, labelled, gold), notes, leads=group.rank == 0
-        )
-        state = _look(folder, group, force=force, resume=resume)
+        inputs = run_inputs(config, group.size, documents, labelled, gold)
+        folder = RunFolder(output, inputs, notes, leads=group.rank == 0)
+        state = _state_to_resume(folder, group, force=force, resume=resume)
         if folder.is_finished:
-            return Recognizer.from_pretrained(output)
+            trained = Recognizer.from_pretrained(output, device=config.training.device)
+            return TrainingResult(trained, tuple(read_history(output)))
+        if state:
+            history = read_history(output)
     torch.manual_seed(config.training.seed)
     encoder = Encoder.load(config.encoder, shapes=config.word_shapes, attention_dropout=config.attention_dropout)
     model = get_method(config.method).build(encoder, labels, config).to(device)
@@ -110,16 +196,16 @@ def train(
     model.encoder.mixed = mixed
     if group.rank:
         torch.manual_seed(config.training.seed + group.rank)  # of dropout
-    recognizer = Recognizer(model, config)
-    selection = _selection(recognizer, gold, config.training)
+    recognizer = Recognizer(model, config, name_types=name_types)
+    selection = select_weights(recognizer, gold, config.training)
     sizes = {"training documents": len(documents), "documents labelled by people": len(labelled)}
-    recognizer.card = {**{name: size for name, size in sizes.items() if size}, **(card or {})}
-    data = Data.of(documents, model, labelled * _times(len(documents), len(labelled)))
-    model.max_length = max(model.max_length, data.usual_length(MOST_WINDOWS))
+    recognizer.card = {**{name: size for name, size in sizes.items() if size}, **card}
+    data = Data.of(documents, model, labelled * _repeats(len(documents), len(labelled)))
+    model.max_length = max(model.max_length, data.usual_length(LONGEST_SHARE))
     hold_out = (
         HoldOut(data, model, config.training) if isinstance(model, UsesEstimate) and model.hold_out_share else None
     )
-    loop = Loop(model, data, config.training, selection, hold_out, _measuring(recognizer, measures or {}))
+    loop = Loop(model, data, config.training, selection, hold_out, take_measures(recognizer, measures))
     with Interrupt(speaks=group.rank == 0) if folder else nullcontext() as interrupt, explained(loop, folder):
         if state:
             loop.restore(state)
@@ -127,7 +213,7 @@ def train(
             if folder:
                 folder.start(config)
             loop.start()
-        _run(loop, recognizer, folder, interrupt, on_progress if group.rank == 0 else id)
+        _run(loop, recognizer, folder, interrupt, history, on_step if group.rank == 0 else id)
         model.encoder.mixed = has_bfloat16(device)  # as it will be wherever it is loaded
         recognizer.mentions = remember(recognizer, [*documents, *labelled], config.training.seed)
         if gold:
@@ -140,16 +226,16 @@ def train(
         if folder:
             folder.finish(recognizer, loop.step)
         group.wait()
-    return recognizer
+    return TrainingResult(recognizer, tuple(history))
 
 
-def _times(documents: int, labelled: int) -> int:
-    """How often a document that people labelled is read for each time that others are."""
-    return max(1, min(MOST_TIMES, round(LEAST_LABELLED * documents / max(labelled, 1))))
+def _repeats(documents: int, labelled: int) -> int:
+    """Return how often each human-labelled document occurs in the training data."""
+    return max(1, min(MOST_REPEATS, round(HUMAN_SHARE * documents / max(labelled, 1))))
 
 
-def _look(folder: RunFolder, group: ProcessGroup, *, force: bool, resume: bool) -> State | None:
-    """What there is to go on from, the same for all processes."""
+def _state_to_resume(folder: RunFolder, group: ProcessGroup, *, force: bool, resume: bool) -> State | None:
+    """Return the state to resume from, if any; the same for all processes."""
     state = None
     if resume:
         state = folder.look()
@@ -158,7 +244,7 @@ def _look(folder: RunFolder, group: ProcessGroup, *, force: bool, resume: bool) 
     steps, _ = group.gather(torch.tensor([state.values["step"] if state else 0]))
     if len(steps.unique()) > 1:  # type: ignore[no-untyped-call]
         raise MprotoError(
-            f"the processes see different checkpoints in {folder.folder}: it must be on a disk that all share"
+            f"the processes see different checkpoints in {folder.folder}: put it on a disk that all share"
         )
     return state
 
@@ -168,14 +254,19 @@ def _run(
     recognizer: Recognizer,
     folder: RunFolder | None,
     interrupt: Interrupt | None,
-    on_progress: Callable[[Progress], object],
+    history: list[Progress],
+    on_step: Callable[[Progress], object],
 ) -> None:
-    """Train; with a folder, keep what is needed to go on after whatever may happen."""
+    """Train to the end and append every step to `history`.
+
+    With a folder, write the checkpoints to resume from.
+    """
     debug = bool(os.environ.get("MPROTO_DEBUG"))
     for progress in loop.run():
         if folder:
             folder.record(progress, recognizer)
-        on_progress(progress)
+        history.append(progress)
+        on_step(progress)
         if debug:
             check_same(loop.model, loop.group)
         if not folder or progress.step == progress.steps:
@@ -188,89 +279,3 @@ def _run(
             loop.group.wait()  # for the one that writes
         if stop:
             raise Interrupted(how_to_go_on(folder, progress) if loop.group.rank == 0 else "")
-
-
-def _inputs(
-    config: Config,
-    group: ProcessGroup,
-    documents: Sequence[Document],
-    labelled: Sequence[Document],
-    dev: Sequence[Document] | None,
-) -> dict[str, Any]:
-    """What a run depends on; only with the same can it go on."""
-    found: dict[str, Any] = {}
-    for name, value in config.as_dict().items():
-        found |= {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {name: value}
-    for name in ("training.checkpoint_minutes", "training.device"):  # where it goes on may be another place
-        del found[name]
-    if config.autoner.phrases:
-        found["autoner.phrases"] = _content(Path(config.autoner.phrases))
-    return {
-        **found,
-        "processes": group.size,
-        "training documents": _fingerprint(documents),
-        "labelled documents": _fingerprint(labelled),
-        "development documents": None if dev is None else _fingerprint(dev),
-    }
-
-
-def _content(path: Path) -> str:
-    """A fingerprint of a file, or of the files of a folder; nothing where there is none, which others will say."""
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
-
-
-def _fingerprint(documents: Sequence[Document]) -> str:
-    found = hashlib.sha256()
-    for document in documents:
-        words = tuple(map(tuple, document.edges))
-        found.update(repr((document.text, words, document.spans)).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
-
-
-def _check_dev(dev: Sequence[Document], labels: Sequence[str], settings: Training, notes: Notes) -> None:
-    if not dev:
-        raise InputError("there is no development document", hint="check the development data, or leave it out")
-    unknown = sorted({span.label for document in dev for span in document.spans} - set(labels))
-    if unknown:
-        raise InputError(
-            f"the development data have types that the training data lack: {', '.join(unknown)}",
-            hint=f"the training data have {', '.join(labels)}; rename the types, or add terms of the missing ones",
-        )
-    if not any(document.spans for document in dev):
-        notes.count("development documents, and no entity in them: every checkpoint scores 0", len(dev))
-    if settings.selection == "last":
-        notes.count(f"development documents were not used: training.selection is {settings.selection}", len(dev))
-
-
-def _selection(recognizer: Recognizer, dev: Sequence[Document] | None, settings: Training) -> Selection:
-    """Return how the weights are chosen."""
-    name = settings.selection
-    if name == "auto":
-        name = "last" if dev is None else "dev"
-    if name == "last":
-        return Average(settings.average)
-    if dev is None:
-        raise InputError(
-            "training.selection is dev, but there are no development data", hint="pass them, or choose last"
-        )
-    bare = [document.bare() for document in dev]
-    return Best(_by_one(recognizer, lambda model: score(zip(dev, model.predict(bare), strict=True)).overall.f1))
-
-
-def _by_one(recognizer: Recognizer, measure: Callable[[Recognizer], float]) -> Callable[[], float]:
-    """A measure that the first process takes and tells the others."""
-    group = recognizer.model.group
-
-    def measured() -> float:
-        value = measure(recognizer) if group.rank == 0 else 0.0
-        return float(group.broadcast(torch.tensor(value, dtype=torch.float64)))
-
-    return measured
-
-
-def _measuring(
-    recognizer: Recognizer, measures: Mapping[str, Callable[[Recognizer], float]]
-) -> Callable[[], dict[str, float]]:
-    taken = {name: _by_one(recognizer, measure) for name, measure in measures.items()}
-    return lambda: {name: measure() for name, measure in taken.items()}

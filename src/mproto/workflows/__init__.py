@@ -1,1 +1,1 @@
-"""From file to file: one function per command."""
+"""What each command does, from files to files; one function for each command."""

@@ -1,4 +1,4 @@
-"""From a corpus on disk to a labelled corpus on disk, streaming."""
+"""Label a corpus with a gazetteer, document by document: what the command `annotate` does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mproto.errors import InputError
 from mproto.gazetteer.annotate import Policy, annotate
 from mproto.gazetteer.options import MatchOptions
 from mproto.io.outputs import check_apart
-from mproto.text.formats import Options, detect, format_for_labels, get_format, write_documents
+from mproto.text.formats import Options, find_format, format_for_labels, write_documents
 from mproto.text.scoring import Scorer, Scores
 
 if TYPE_CHECKING:
@@ -24,12 +24,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Annotated:
-    """What was done: counts, types that were taken for names, formats, and scores where the corpus has gold spans."""
+    """A labelled corpus.
+
+    Attributes:
+        documents: the number of documents.
+        words: the number of words.
+        labels: the number of spans of each type.
+        name_types: entity types whose terms were matched as names.
+        read_format: the format of the input.
+        write_format: the format of the output.
+        scores: the scores of the labels against the gold spans, if the corpus has any.
+    """
 
     documents: int
     words: int
     labels: dict[str, int]
-    names: tuple[str, ...]
+    name_types: tuple[str, ...]
     read_format: str
     write_format: str
     scores: Scores | None
@@ -48,18 +58,33 @@ def annotate_file(
     force: bool = False,
     cache_folder: Path | None = None,
 ) -> Annotated:
-    """Read documents, label them with a gazetteer, and write them; nothing is written if anything fails.
+    """Read documents, label them with a gazetteer, and write them.
 
-    Where documents had labels, the new ones are scored against them. Plain text becomes JSON Lines.
+    If anything fails, nothing is written.
+
+    If the documents have labels, the new labels are scored against them. Plain text becomes JSON
+    Lines.
+
+    Args:
+        source: the documents.
+        gazetteer: the terms.
+        output: the file or folder to write, or `-` for standard output.
+        matching: the matching policy; see `mproto.annotate`.
+        match_options: how to match terms.
+        read_format: the format of the input; detected from its content if not given.
+        write_format: the format of the output; chosen by its name if not given.
+        options: how to read and write documents.
+        force: replace an existing output.
+        cache_folder: a folder for the search index of a large gazetteer.
 
     Raises:
-        InputError: the input, or the call, is wrong.
+        InputError: the input or the call is wrong.
     """
-    reader = get_format(read_format) if read_format else detect(source)
+    reader = find_format(source, read_format)
     writer = format_for_labels(output, reader, write_format)
     check_apart(source, output, is_folder=writer.is_folder)
     labels: Counter[str] = Counter()
-    names: set[str] = set()
+    name_types: set[str] = set()
     scorer, has_gold = Scorer(), False
     found = words = longest = 0
 
@@ -72,7 +97,7 @@ def annotate_file(
             matching=matching,
             options=match_options,
             cache_folder=cache_folder,
-            on_names=names.update,
+            on_names=name_types.update,
         ):
             found += 1
             length = document.word_count
@@ -97,7 +122,7 @@ def annotate_file(
         written.documents,
         words,
         dict(labels),
-        tuple(sorted(names)),
+        tuple(sorted(name_types)),
         reader.name,
         writer.name,
         scorer.scores() if has_gold else None,
@@ -111,4 +136,6 @@ def _warn(source: Source, gazetteer: Gazetteer, documents: int, longest: int, la
     too_long = sum(entry.surface.count(" ") >= longest for entry in gazetteer)
     notes.count("entries of the gazetteer are longer than any document", too_long)
     if not labels:
-        notes.count("documents, and not one term of the gazetteer in them: is it the right one?", documents)
+        notes.count(
+            "documents, but no term of the gazetteer was found in them; check that it is the right one", documents
+        )

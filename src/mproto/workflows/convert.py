@@ -1,4 +1,4 @@
-"""From one file format to another."""
+"""Convert documents from one file format to another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mproto.errors import InputError
 from mproto.io.outputs import check_apart
 from mproto.io.sources import Source
 from mproto.text.formats.base import Options
-from mproto.text.formats.registry import detect, format_for_output, get_format, write_documents
+from mproto.text.formats.registry import find_format, format_for_output, get_format, write_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Converted(NamedTuple):
-    """What a conversion did."""
+    """The result of a conversion."""
 
     documents: int
     spans: int
@@ -37,21 +37,21 @@ def convert(
     options: Options = Options(),
     force: bool = False,
 ) -> Converted:
-    """Read documents in one format and write them in another, streaming.
+    """Read documents in one format and write them in another, document by document.
 
     Args:
-        source: the input; as a `Source` it says what to do with wrong records.
+        source: the input; pass a `Source` to choose how wrong records are handled.
         output: the file or folder to write.
-        read_format: the input's format; told from its content where not given.
-        write_format: the output's; told from the name's ending where not given.
-        options: of reader and writer.
+        read_format: the format of the input; detected from its content if not given.
+        write_format: the format of the output; chosen by the ending of its name if not given.
+        options: how to read and write documents.
         force: replace an existing output.
 
     Raises:
-        InputError: the input, or the call, is wrong. Nothing is written then.
+        InputError: the input or the call is wrong; nothing is written.
     """
     source = source if isinstance(source, Source) else Source(source)
-    reader = get_format(read_format) if read_format else detect(source)
+    reader = find_format(source, read_format)
     writer = get_format(write_format) if write_format else format_for_output(output, reader)
     check_apart(source, Path(output), is_folder=writer.is_folder)
 
@@ -61,7 +61,7 @@ def convert(
             found += 1
             yield document
         if not found:
-            what = f"holds no document that is right ({source.notes.rejected} are wrong)"
+            what = f"holds no valid document ({source.notes.rejected} are wrong)"
             raise source.error(what if source.notes.rejected else "holds no document", hint="check the file")
 
     try:

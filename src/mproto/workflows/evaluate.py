@@ -1,11 +1,14 @@
-"""From a file to scores: what the command `evaluate` does. Exported models need no torch for it."""
+"""Score a model on a file: what the command `evaluate` does.
+
+Exported models need no torch for it.
+"""
 
 from __future__ import annotations
 
 from itertools import tee
 from typing import TYPE_CHECKING
 
-from mproto.text.formats import Options, detect, get_format
+from mproto.text.formats import Options, read_documents
 from mproto.text.scoring import Scorer, Scores
 
 if TYPE_CHECKING:
@@ -26,10 +29,25 @@ def evaluate_file(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Scores:
-    """The scores of a model on labelled documents; human labels count where there are distant ones too."""
+    """Return the scores of a recogniser on labelled documents.
+
+    Args:
+        recognizer: the model, with or without a gazetteer.
+        source: the documents. Human labels count if a document has distant labels too.
+        terms: terms of a gazetteer, for separate scores on entities that are in it and entities
+            that are not.
+        read_format: detected from the content if not given.
+        options: how to read the file.
+        batch_size: the number of windows in a batch.
+        bootstrap: the number of bootstrap resamples; 0 for no intervals.
+        seed: the seed of the resampling.
+
+    Raises:
+        InputError: the file cannot be read, or has no labelled entity.
+    """
     scorer = Scorer(terms)
-    reader = get_format(read_format) if read_format else detect(source)
-    gold, again = tee(document.with_gold() for document in reader.read(source, options))
+    documents = (document.with_gold() for document in read_documents(source, read_format, options))
+    gold, again = tee(documents)
     predicted = recognizer.predict((document.bare() for document in again), batch_size=batch_size)
     found = any_gold = False
     for right, guess in zip(gold, predicted, strict=True):
@@ -38,6 +56,6 @@ def evaluate_file(
     if not found or not any_gold:
         raise source.error(
             "holds no labelled entity to compare with" if found else "holds no document",
-            hint="name a corpus with human labels",
+            hint="name a human-labelled corpus",
         )
     return scorer.scores(bootstrap=bootstrap, seed=seed)

@@ -1,4 +1,7 @@
-"""`mproto export`: a model in another form, checked against the original before it is put in its place."""
+"""Export a model: what the command `export` does.
+
+The export is compared with the original before it is put in place.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ Format = Literal["onnx", "transformers"]
 FORMATS: tuple[Format, ...] = ("onnx", "transformers")
 WRITTEN = (".json", ".md", ".onnx", ".safetensors", ".txt")
 MOST_DOCUMENTS = 300
-"""That the two are compared on."""
+"""The number of documents that the two models are compared on."""
 
 
 def export_model(
@@ -33,30 +36,34 @@ def export_model(
     documents: Sequence[Document] = (),
     force: bool = False,
 ) -> Comparison:
-    """Write a model in another form; whole, and saying what the original says, or not at all.
+    """Export a model.
+
+    The output is written only as a whole, and only if it agrees with the original.
 
     Args:
-        model: its folder, or its name on the Hugging Face hub.
+        model: the model's folder, or its name on the Hugging Face hub.
         output: the folder to write.
-        format: `onnx`, which `Recognizer.from_pretrained` opens without torch, or `transformers`, a folder that
-            `AutoModelForTokenClassification` opens without mproto.
-        int8: for onnx: a quarter of the size, and faster, for a little of the accuracy.
-        documents: to compare the two on; the bundled ones without any. Where they have labels, these are taken for people's.
-        force: whether an older export may be replaced.
+        format: `onnx`, which `Recognizer.from_pretrained` loads without torch, or `transformers`,
+            which `AutoModelForTokenClassification` loads without mproto.
+        int8: ONNX only: store weights as 8-bit integers, for a quarter of the size and more speed
+            at a small cost in accuracy.
+        documents: documents to compare the two models on; by default the bundled ones. Their
+            labels, if any, count as human labels.
+        force: replace an older export.
 
     Raises:
-        InputError: the model has no such form, or the call is wrong.
-        MprotoError: what was written does not say what the original says.
+        InputError: the model cannot be exported in this format, or the call is wrong.
+        MprotoError: the export's predictions differ from those of the original.
     """
     if int8 and format != "onnx":
-        raise InputError("only graphs of ONNX have weights of eight bits", hint="leave --int8 out")
+        raise InputError("only ONNX exports can have 8-bit weights", hint="leave --int8 out")
     own = model_folder(Path(model)).resolve()
     if output.resolve() in (own, own.parent) and own.exists():
         what = "is the folder of the model itself, which the export would replace"
         raise InputError(what, path=output, hint="name another output")
     with Outputs(force=force) as outputs:
         folder = outputs.folder(output, WRITTEN).path
-        recognizer = Recognizer.from_pretrained(model)
+        recognizer = Recognizer.from_pretrained(model, device="cpu")
         if format == "onnx":
             from mproto.integrations.onnx import export_onnx
 

@@ -1,4 +1,4 @@
-"""From files to files with entities: what the command `predict` does."""
+"""Find entities in files: what the command `predict` does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mproto.inference.texts import check_length
 from mproto.inference.thresholds import thresholds
 from mproto.io.journal import Journal
 from mproto.io.outputs import STDOUT, Outputs, check_apart
-from mproto.text.formats import Options, detect, format_for_labels, get_format, write_documents
+from mproto.text.formats import Options, find_format, format_for_labels, write_documents
 from mproto.text.formats.registry import Written
 
 if TYPE_CHECKING:
@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 
 
 class Reading(NamedTuple):
-    """How documents are read, which of the entities in them are wanted, and who is told of each document that is done."""
+    """How documents are read and tagged.
+
+    Attributes:
+        format: the format of the documents; detected from their content if not given.
+        options: how to read them.
+        batch_size: the number of windows in a batch.
+        threshold: the lowest score of an entity, for all types or for each type.
+        on_document: called after each document.
+    """
 
     format: str | None = None
     options: Options = Options()
@@ -45,21 +53,24 @@ def predict_file(
     resume: bool = False,
     force: bool = False,
 ) -> Written:
-    """Write a file's documents with the entities that a model finds; whole, or not at all. Plain text becomes JSON Lines.
+    """Write a file's documents with predicted entities, as a whole or not at all.
 
-    What is found is written down on the way, in a hidden file beside the output, so that a run that was stopped can go on.
+    Plain text becomes JSON Lines.
+
+    Results are saved as they are found, in a hidden file next to the output, so that an interrupted
+    run can be resumed.
 
     Args:
         recognizer: the model.
         source: the documents.
-        output: a file, or a folder for formats that are one, or `-`.
-        reading: how to read them.
-        write_format: told from the name without.
-        resume: go on with a run that was stopped, if there is one.
-        force: whether an existing output, and what a run that was stopped had found, may be replaced.
+        output: a file, a folder for formats that need one, or `-` for standard output.
+        reading: how to read and tag the documents.
+        write_format: the format of the output; chosen by its name if not given.
+        resume: resume an interrupted run, if there is one.
+        force: replace an existing output, and the results of an interrupted run.
 
     Raises:
-        InputError: the input, or the call, is wrong.
+        InputError: the input or the call is wrong.
     """
     reader = _reader(recognizer, source, reading)
     writer = format_for_labels(output, reader, write_format)
@@ -80,7 +91,7 @@ def predict_file(
 
 
 def _about(recognizer: Recognizer, reading: Reading) -> str:
-    """What the result depends on, beside the documents."""
+    """Return what the result depends on, other than the documents."""
     terms = recognizer.terms
     combined = (
         None
@@ -93,7 +104,7 @@ def _about(recognizer: Recognizer, reading: Reading) -> str:
 def predict_page(
     recognizer: Recognizer, source: Source, output: Path, reading: Reading = Reading(), *, force: bool = False
 ) -> Written:
-    """Write a page that shows a file's documents with their entities marked."""
+    """Write an HTML page that shows a file's documents with their entities marked."""
     check_apart(source, output)
     colours = colour_of(recognizer.labels)
     documents = spans = 0
@@ -102,14 +113,14 @@ def predict_page(
         file.write((page_start(f"Entities in {source.path.name}") + legend(colours)).encode())
         for document in predict_documents(recognizer, source, reading):
             documents, spans = documents + 1, spans + len(document.spans)
-            shown = marked(document.text, document.spans, colours, named=True)
-            file.write(f'<p class="text">{shown}</p>\n'.encode("utf-8", "replace"))
+            html = marked(document.text, document.spans, colours, named=True)
+            file.write(f'<p class="text">{html}</p>\n'.encode("utf-8", "replace"))
         file.write(page_end().encode())
     return Written(documents, spans)
 
 
 def predict_documents(recognizer: Recognizer, source: Source, reading: Reading = Reading()) -> Iterator[Document]:
-    """A file's documents with the entities that a model finds, one by one."""
+    """Yield a file's documents with predicted entities."""
     documents = _documents(_reader(recognizer, source, reading), source, reading)
     try:
         yield from _counted(_predicted(recognizer, documents, reading), reading)
@@ -118,13 +129,16 @@ def predict_documents(recognizer: Recognizer, source: Source, reading: Reading =
 
 
 def _reader(recognizer: Recognizer, source: Source, reading: Reading) -> Format:
-    """The format of the documents. A wrong call is said here, where it is not yet taken for something wrong in them."""
+    """Return the format of the documents.
+
+    A wrong threshold is reported here, before errors are blamed on the file.
+    """
     thresholds(reading.threshold, recognizer.labels)
-    return get_format(reading.format) if reading.format else detect(source)
+    return find_format(source, reading.format)
 
 
 def _documents(reader: Format, source: Source, reading: Reading) -> Iterator[Document]:
-    """The documents that can be read; those that are too long are wrong records like others."""
+    """Yield the documents. Those that are too long count as wrong records."""
     for document in reader.read(source, reading.options):
         try:
             check_length(document)

@@ -1,4 +1,4 @@
-"""From a run to a page about it: what the command `report` does."""
+"""Write a report on a training run: what the command `report` does."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from mproto.gazetteer.options import MatchOptions
 from mproto.html.report_page import report_page
 from mproto.io.outputs import Outputs, check_apart
 from mproto.recognizer import Recognizer
-from mproto.text.formats import Options
+from mproto.text.formats import Options, read_documents
 from mproto.training.folder import read_history
-from mproto.workflows.train import _read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,35 +27,36 @@ def report_run(
     *,
     gazetteer: Gazetteer | None = None,
     match_options: MatchOptions = MatchOptions(),
-    by_people: bool = False,
+    human_labels: bool = False,
     read_format: str | None = None,
     options: Options = Options(),
     device: str = "auto",
     force: bool = False,
 ) -> Report:
-    """Write a page about a run, and about what its model makes of a corpus.
+    """Write an HTML report on a run, and on its model's predictions for a corpus.
 
     Args:
-        folder: of the run, or of a model.
-        output: the page.
-        source: the corpus; without, the page tells of the run alone.
-        gazetteer: labels the corpus; its own labels are then people's. Without, they are taken for the dictionary's.
-        match_options: how it does so.
-        by_people: they are people's all the same.
-        read_format: of the corpus; told by content without.
-        options: how to read it.
-        device: for the model.
-        force: whether an existing page may be replaced.
+        folder: the folder of the run, or of a model.
+        output: the HTML file.
+        source: the corpus; without one, the report covers the run alone.
+        gazetteer: terms that label the corpus; the corpus's own labels then count as human labels.
+            Without a gazetteer, its own labels count as distant labels.
+        match_options: how to match the terms.
+        human_labels: the corpus's own labels are human labels, with or without a gazetteer.
+        read_format: the format of the corpus; detected from its content if not given.
+        options: how to read the corpus.
+        device: `auto`, `cpu`, `cuda` or `cuda:N`.
+        force: replace an existing file.
     """
     if source:
         check_apart(source, output)
     with Outputs(force=force) as outputs:
         file = outputs.open(output)
-        recognizer = Recognizer.from_pretrained(folder).to(device)
-        documents = list(_read(source, read_format, options)) if source else []
+        recognizer = Recognizer.from_pretrained(folder, device=device)
+        documents = list(read_documents(source, read_format, options)) if source else []
         if source and not any(document.word_count for document in documents):
             raise source.error("holds no document with words", hint="name another corpus")
-        if by_people:
+        if human_labels:
             documents = [d if d.gold is not None else d.with_spans((), d.spans) for d in documents]
         if gazetteer is not None:
             documents = list(annotate(documents, gazetteer, options=recognizer.matching(gazetteer, match_options)))

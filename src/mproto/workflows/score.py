@@ -1,4 +1,4 @@
-"""Score one file against another."""
+"""Score one file against another: what the command `score` does."""
 
 from __future__ import annotations
 
@@ -28,12 +28,22 @@ def score_files(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Scores:
-    """Scores of two files with the same documents in the same order.
+    """Return the scores of predicted spans.
 
-    Human labels that the gold file keeps beside distant ones are the gold ones.
+    Both files must contain the same documents in the same order.
+
+    Args:
+        gold: documents with gold spans. Human labels count if a document has distant labels too.
+        predicted: documents with predicted spans.
+        format: the format of both files; detected from their content if not given.
+        options: how to read them.
+        terms: terms of a gazetteer, for separate scores on entities that are in it and entities
+            that are not.
+        bootstrap: the number of bootstrap resamples; 0 for no intervals.
+        seed: the seed of the resampling.
 
     Raises:
-        InputError: the files cannot be read, or do not hold the same texts.
+        InputError: the files cannot be read, or their texts differ.
     """
     pairs = _pairs(gold, predicted, format, options)
     return score(pairs, terms=terms, bootstrap=bootstrap, seed=seed)
@@ -47,7 +57,8 @@ def _pairs(
         if right is None or guess is None:
             short = gold if right is None else predicted
             raise short.error(
-                f"ends after {number - 1} documents, before the other file", hint="score the same documents"
+                f"ends after {number - 1} documents, before the other file",
+                hint="both files must contain the same documents",
             )
         if right.text != guess.text:
             moved = onto_text(guess, right.text)
@@ -56,7 +67,7 @@ def _pairs(
                 continue
             raise predicted.error(
                 f"document {number} is {guess.text[:60]!r} here and {right.text[:60]!r} in {gold.path}",
-                hint="both files must hold the same documents in the same order",
+                hint="both files must contain the same documents in the same order",
             )
         yield _gold(right), guess
 
@@ -66,9 +77,11 @@ def _gold(document: Document) -> Document:
 
 
 def onto_text(document: Document, text: str) -> Document | None:
-    """The document's spans on another text that differs only in white space, or `None` where more differs.
+    """Move a document's spans to a text that differs only in white space.
 
-    Formats of words lose the spacing of a text, and scores of the two should not depend on that.
+    Return `None` if the texts differ otherwise.
+
+    Word-based formats lose the spacing of a text; the scores must not depend on it.
     """
     ours = [i for i, char in enumerate(document.text) if not char.isspace()]
     theirs = [i for i, char in enumerate(text) if not char.isspace()]

@@ -1,4 +1,4 @@
-"""From files to files: what the commands `train` and `report` do."""
+"""Train on files: what the command `train` does."""
 
 from __future__ import annotations
 
@@ -13,55 +13,42 @@ from mproto.gazetteer.annotate import annotate
 from mproto.gazetteer.options import MatchOptions
 from mproto.html.report_page import report_page
 from mproto.io.outputs import Outputs
-from mproto.persistence.card import NAMES
-from mproto.text.formats import Options, detect, get_format
+from mproto.text.formats import Options, read_documents
 from mproto.training import train
 from mproto.training.board import Board
-from mproto.training.folder import BOARD, REPORT, read_history
+from mproto.training.folder import BOARD, REPORT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from mproto.config import Config
     from mproto.gazetteer.entries import Gazetteer
     from mproto.io.sources import Source
-    from mproto.recognizer import Recognizer
     from mproto.text.document import Document
+    from mproto.training import TrainingResult
     from mproto.training.loop import Progress
 
 QUICK = 20_000
-"""Words that the report at the end of training looks at."""
+"""The number of words that the report at the end of training samples."""
 
 
 @dataclass(frozen=True)
-class Trained:
-    """What came out of a training run.
+class TrainingSummary:
+    """A training run on files.
 
     Attributes:
-        recognizer: the model.
-        documents: how many it learnt from.
-        labels: how many labels of each type they have.
-        names: types of the gazetteer that were taken for names.
-        steps: how many were done.
-        best_step: the one whose model was kept; the last, where weights are not chosen by a score.
-        score: that it was chosen by, where it was.
-        dev_f1: the same, where it is the strict F1 on the development data.
-        unlabelled: the estimated share of words labelled O that are entities, where it was estimated.
-        kept: the mean share of O words that took part in the last tenth of training, where the model says.
-        report: the page about the run, where one was written.
+        result: the recogniser and the history of its training.
+        documents: the number of training documents.
+        labels: the number of labelled spans of each type in them.
+        name_types: entity types whose terms were matched as names.
+        report: the HTML report on the run, if one was written.
     """
 
-    recognizer: Recognizer
+    result: TrainingResult
     documents: int
     labels: dict[str, int]
-    names: tuple[str, ...]
-    steps: int
-    best_step: int
-    score: float | None
-    dev_f1: float | None
-    unlabelled: float | None
-    kept: float | None
+    name_types: tuple[str, ...]
     report: Path | None
 
 
@@ -80,116 +67,110 @@ def train_files(
     resume: bool = False,
     tensorboard: bool = False,
     report: bool = True,
-    on_progress: Callable[[Progress], object] = id,
-) -> Trained:
-    """Train on a file: on its own labels, or, with a gazetteer, on those that its terms give. See `mproto.train`.
+    on_step: Callable[[Progress], object] = id,
+) -> TrainingSummary:
+    """Train on the labels of a file or, with a gazetteer, on the labels that its terms give.
 
-    With `report`, a page about the run is written into its folder, on the documents without human labels, if there are any.
+    See `mproto.train`.
 
     Args:
-        source: documents for distant labels; none, where people labelled everything.
+        source: documents for distant labels; `None` if all documents are human-labelled.
         output: the folder of the run.
         config: all settings.
-        labelled: documents that people labelled.
-        dev: documents that pick the best checkpoint.
-        gazetteer: labels the documents of `source`.
-        match_options: how it does so.
-        read_format: of all files; told by content without.
-        options: how to read them.
-        force: whether an older run may be replaced.
-        resume: go on with the run that is there.
-        tensorboard: whether to write curves for it.
-        report: whether to write a page.
-        on_progress: called after every step.
+        labelled: human-labelled documents to train on.
+        dev: human-labelled documents that select the best checkpoint.
+        gazetteer: terms that label the documents of `source`.
+        match_options: how to match the terms.
+        read_format: the format of all files; detected from their content if not given.
+        options: how to read the files.
+        force: replace an older run in the folder.
+        resume: resume the run in the folder.
+        tensorboard: write curves for TensorBoard.
+        report: write an HTML report on the run into its folder. It uses the documents without human
+            labels, if any.
+        on_step: called with a `Progress` after every step.
 
     Raises:
-        InputError: the input, or the call, is wrong.
-        Interrupted: somebody stopped it.
+        InputError: the input or the call is wrong.
+        Interrupted: the user stopped the run.
         MprotoError: training failed.
     """
     first = source or labelled
     if first is None:
-        raise InputError("there is nothing to train on", hint="name a training file, or one that people labelled")
-    documents = list(_read(source, read_format, options)) if source else []
-    by_people = [document.with_gold() for document in _read(labelled, read_format, options)] if labelled else []
-    if labelled and not any(document.spans for document in by_people):
-        raise labelled.error("holds no labelled entity", hint="name a file that people labelled")
+        raise InputError("there is nothing to train on", hint="name a training file or a human-labelled file")
+    documents = list(read_documents(source, read_format, options)) if source else []
+    human = [document.with_gold() for document in read_documents(labelled, read_format, options)] if labelled else []
+    if labelled and not any(document.spans for document in human):
+        raise labelled.error("holds no labelled entity", hint="name a human-labelled file")
     card: dict[str, Any] = {}
-    names: set[str] = set()
+    name_types: set[str] = set()
     if gazetteer is not None:
-        documents = list(annotate(documents, gazetteer, options=match_options, on_names=names.update))
-        card[NAMES] = sorted(names)
+        documents = list(annotate(documents, gazetteer, options=match_options, on_names=name_types.update))
         sizes = ", ".join(f"{count:,} {type_}" for type_, count in gazetteer.sizes.items())
         card["gazetteer"] = f"{sizes} (fingerprint {gazetteer.fingerprint[:16]})"
     board = Board(output / BOARD) if tensorboard else None
 
     def follow(progress: Progress) -> None:
-        on_progress(progress)
+        on_step(progress)
         if board:
             board(progress)
 
     try:
-        recognizer = train(
+        result = train(
             documents,
-            labelled=by_people,
-            dev=None if dev is None else _read(dev, read_format, options),
+            labelled=human,
+            dev=None if dev is None else read_documents(dev, read_format, options),
             config=config,
             output=output,
             force=force,
             resume=resume,
-            on_progress=follow,
+            progress=False,
+            on_step=follow,
+            name_types=None if gazetteer is None else name_types,
             card=card,
             notes=first.notes,
         )
     except DataError as error:
-        if source and labelled:  # the document says which it is in
+        if source and labelled:  # the message names the document; which of the two files it is in is not known
             raise
         raise error.at(first.path) from None
     finally:
         if board:
             board.close()
-    history = read_history(output)
-    best = [progress for progress in history if progress.best][-1]
-    kept = [progress.logs["kept"] for progress in history if "kept" in progress.logs]
-    last = kept[-max(1, len(kept) // 10) :]
-    learnt = [document.spans for document in [*documents, *by_people]]
-    shown = documents or [document.with_spans((), document.spans) for document in by_people]
-    return Trained(
-        recognizer,
-        len(learnt),
-        dict(Counter(span.label for spans in learnt for span in spans)),
-        tuple(sorted(names)),
-        len(history),
-        best.step,
-        best.score,
-        best.score if config.training.selection in ("auto", "gold") else None,
-        next((progress.logs["unlabelled"] for progress in history if "unlabelled" in progress.logs), None),
-        sum(last) / len(last) if last else None,
-        _write_report(recognizer, output, shown, gazetteer, first.notes) if report else None,
+    used = [*documents, *human]
+    sample = documents or [document.with_spans((), document.spans) for document in human]
+    return TrainingSummary(
+        result,
+        len(used),
+        dict(Counter(span.label for document in used for span in document.spans)),
+        tuple(sorted(name_types)),
+        _write_report(result, output, sample, gazetteer, first.notes) if report else None,
     )
 
 
 def _write_report(
-    recognizer: Recognizer, output: Path, documents: list[Document], gazetteer: Gazetteer | None, notes: Notes
+    result: TrainingResult, output: Path, documents: list[Document], gazetteer: Gazetteer | None, notes: Notes
 ) -> Path | None:
-    """A page about a run that has just ended; one that is there already stays."""
+    """Write the report on a run that has just ended, unless there is one already."""
     path = output / REPORT
-    if path.exists() or recognizer.model.group.rank > 0:
+    if path.exists() or result.recognizer.model.group.rank > 0:
         return path
     known = gazetteer.surfaces if gazetteer else ()
     try:
         found = report(
-            recognizer, read_history(output), documents, corpus="the training data", known=known, most_words=QUICK
+            result.recognizer,
+            list(result.history),
+            documents,
+            corpus="the training data",
+            known=known,
+            most_words=QUICK,
         )
         with Outputs() as outputs:
             outputs.open(path).write(report_page(found))
-    except (Exception, KeyboardInterrupt) as error:  # the model is there, whatever happens to the page about it
+    except (Exception, KeyboardInterrupt) as error:  # the model is saved; a report that fails must not hide that
         if os.environ.get("MPROTO_DEBUG"):
             raise
-        notes.count(f"report could not be written ({str(error) or type(error).__name__}); mproto report can make one")
+        reason = str(error) or type(error).__name__
+        notes.count(f"report could not be written ({reason}); write one with mproto report")
         return None
     return path
-
-
-def _read(source: Source, format: str | None, options: Options) -> Iterator[Document]:
-    return (get_format(format) if format else detect(source)).read(source, options)

@@ -62,7 +62,7 @@ def build(name: str, folder: str, *settings: str) -> Model:
 @pytest.mark.parametrize("name", [*METHODS, *ON_TOP])
 def test_training_saving_and_loading(name: str, folder: str, tmp_path: Path) -> None:
     config = config_of(name, folder)
-    recognizer, again = (train(labelled(), config=config) for _ in range(2))
+    recognizer, again = (train(labelled(), config=config).recognizer for _ in range(2))
     for key, value in recognizer.model.state_dict().items():
         assert torch.equal(value, again.model.state_dict()[key]), key
     recognizer.save_pretrained(tmp_path)
@@ -120,7 +120,7 @@ def test_short_runs_are_evaluated_too(name: str, expected: list[int], folder: st
             found.append(progress.step)
 
     config = config_of(name, folder, "early_stopping.share=0.5", *PRIORS)
-    train(labelled(), dev=demo.documents("dev")[:4], config=config, on_progress=watch)
+    train(labelled(), dev=demo.documents("dev")[:4], config=config, on_step=watch)
     assert found == expected
 
 
@@ -183,7 +183,7 @@ def test_decisions_are_log_probabilities_and_can_be_compared(name: str, folder: 
 def test_early_stopping_takes_fewer_steps(folder: str) -> None:
     steps: list[int] = []
     config = config_of("early-stopping", folder, "early_stopping.share=0.5")
-    train(labelled(), config=config, on_progress=lambda progress: steps.append(progress.steps))
+    train(labelled(), config=config, on_step=lambda progress: steps.append(progress.steps))
     assert steps == [3] * 3
 
 
@@ -212,7 +212,7 @@ class TestPriors:
         assert model.priors.sum().item() == pytest.approx(0.9)
 
     def test_a_run_estimates_them(self, folder: str) -> None:
-        recognizer = train(labelled(705), config=config_of("mpn", folder))
+        recognizer = train(labelled(705), config=config_of("mpn", folder)).recognizer
         model = recognizer.model
         assert isinstance(model, PositiveUnlabelledModel)
         words = sum(document.word_count for document in labelled(705))
@@ -357,7 +357,7 @@ def test_documents_of_several_windows(tmp_path: Path) -> None:
     small = str(write_roberta(tmp_path, positions=20))
     for name in METHODS:
         config = config_of(name, small, *PRIORS, "training.min_steps=4")
-        recognizer = train(labelled()[:8], config=config)
+        recognizer = train(labelled()[:8], config=config).recognizer
         assert len(recognizer(labelled()[0].text + " " + labelled()[1].text)) >= 0
 
 

@@ -3,6 +3,7 @@
 from mproto.text.formats.base import Format, Keeps, Options
 from mproto.text.formats.registry import (
     detect,
+    find_format,
     format_for_labels,
     format_for_output,
     formats,
@@ -16,6 +17,7 @@ __all__ = [
     "Keeps",
     "Options",
     "detect",
+    "find_format",
     "format_for_labels",
     "format_for_output",
     "formats",

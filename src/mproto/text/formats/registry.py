@@ -105,6 +105,15 @@ def detect(source: Source) -> Format:
     return candidates[0]
 
 
+def find_format(source: Source, format: Format | str | None = None) -> Format:
+    """Return the format of an input: the one that was named, or else the one detected from its content.
+
+    Raises:
+        InputError: there is no format of that name, or the content does not tell.
+    """
+    return get_format(format) if isinstance(format, str) else format or detect(source)
+
+
 def format_for_output(path: Path | str, read_format: Format | None = None) -> Format:
     """Choose the output format by the file name ending.
 
@@ -155,8 +164,7 @@ def read_documents(
     """
     is_path = not isinstance(source, Source)
     source = source if isinstance(source, Source) else Source(source)
-    format = get_format(format) if isinstance(format, str) else format or detect(source)
-    yield from format.read(source, options)
+    yield from find_format(source, format).read(source, options)
     if is_path:
         _warn(source.notes, source.path)
 
