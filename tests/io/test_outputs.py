@@ -8,7 +8,8 @@ from typing import IO
 import pytest
 
 from mproto.errors import InputError, MprotoError
-from mproto.io.outputs import Outputs, filled
+from mproto.io.atomic import atomic_folder
+from mproto.io.outputs import Outputs
 
 
 def names(folder: Path) -> list[str]:
@@ -73,8 +74,8 @@ def test_existing_files_are_kept_without_force(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == b"old"
 
 
-class TestFilled:
-    """Files that a library writes by itself."""
+class TestAtomicFolder:
+    """Files that another library writes."""
 
     @pytest.fixture
     def old(self, tmp_path: Path) -> Path:
@@ -85,7 +86,7 @@ class TestFilled:
         return folder
 
     def test_they_come_together(self, old: Path) -> None:
-        with filled(old, discarded=("gone", "a", "never")) as place:
+        with atomic_folder(old, discard=("gone", "a", "never")) as place:
             (place / "a").write_text("new")
             (place / "b").write_text("new")
             assert {name for name in names(old) if not name.startswith(".")} == {"a", "gone", "mine"}
@@ -95,7 +96,7 @@ class TestFilled:
     @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
     def test_or_not_at_all(self, old: Path, tmp_path: Path, error: type[BaseException]) -> None:
         for folder in (old, tmp_path / "new"):
-            with pytest.raises(error), filled(folder, discarded=("gone",)) as place:
+            with pytest.raises(error), atomic_folder(folder, discard=("gone",)) as place:
                 (place / "a").write_text("new")
                 raise error
         assert {path.name: path.read_text() for path in old.iterdir()} == dict.fromkeys(("a", "gone", "mine"), "old")

@@ -106,7 +106,7 @@ def test_many_at_once_do_not_take_each_other_for_dead(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("when", ["before", "meanwhile", "after"])
 def test_one_that_is_cleared_before_it_is_locked(when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lock, made = names._lock, list[Path]()
+    lock, made = names.try_lock, list[Path]()
 
     def late(path: Path) -> int | None:
         made.append(path)
@@ -121,8 +121,8 @@ def test_one_that_is_cleared_before_it_is_locked(when: str, tmp_path: Path, monk
         finally:
             path.unlink()
 
-    monkeypatch.setattr(names, "_lock", late)
-    temporary, held = names.make_partial(tmp_path / "out")
+    monkeypatch.setattr(names, "try_lock", late)
+    temporary, held = names.make_temporary(tmp_path / "out")
     assert held is not None
     os.close(held)
     assert temporary == made[1] != made[0]

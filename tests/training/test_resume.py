@@ -1,4 +1,4 @@
-"""A run that was stopped, killed or damaged goes on to the model of one that never was, bit for bit."""
+"""A run that was stopped, killed or damaged is resumed to the same model, bit for bit."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from forked import Forked
 from mproto import Recognizer, demo, train, write_documents
 from mproto.config import Config, load_config
 from mproto.errors import InputError, MprotoError, Notes
+from mproto.io.replacement import old_folder
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
 from mproto.persistence import tensors as weights
@@ -53,7 +54,7 @@ def new_loop(method: str, selection: Selection, encoder: str) -> Loop:
 
 @pytest.mark.parametrize("method", ["mproto", "tagger"])
 @pytest.mark.parametrize("selection", ["best", "average"])
-def test_a_loop_goes_on_from_any_state(method: str, selection: str, tiny: str) -> None:
+def test_a_loop_resumes_from_any_state(method: str, selection: str, tiny: str) -> None:
     """Across the edge of an epoch (six batches), before and after the best evaluation, and into the averaged part."""
 
     def choose(seen: int) -> Selection:
@@ -201,7 +202,7 @@ def test_a_damaged_checkpoint_is_passed_over(damage: object, config: Config, exp
     assert same(resumed(tmp_path, config, notes), expected)
     (message,) = notes.messages()
     assert newer.name in message
-    assert "goes on from step 4" in message
+    assert "resumes from step 4" in message
 
 
 def test_without_a_whole_checkpoint_training_starts_again(config: Config, expected: Weights, tmp_path: Path) -> None:
@@ -236,7 +237,7 @@ def test_a_full_disk_costs_the_new_checkpoint_only(
         train(labelled(240), config=config, output=tmp_path, on_progress=stop_at(8), notes=notes)  # type: ignore[arg-type]
     assert notes.messages() == [
         "5 checkpoints could not be written (I/O error: No space left on device)",
-        "1 times the run could not be written down (I/O error: No space left on device)",
+        "1 times the run could not be saved (I/O error: No space left on device)",
     ]
     assert [path.name[:8] for path in sorted((tmp_path / "checkpoints").iterdir())] == ["00000001", "00000002"]
     monkeypatch.undo()
@@ -274,7 +275,7 @@ def test_stopping_when_the_disk_is_full_says_what_is_left(
             monkeypatch.setattr(weights, "save_file", full)
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(Interrupted, match="could not be written, but that of step 2 is there to resume from"):
+    with pytest.raises(Interrupted, match="could not be written, but the run can be resumed from step 2"):
         train(labelled(240), config=config, output=tmp_path, on_progress=interrupt)
 
 
@@ -314,20 +315,22 @@ def test_a_finished_run_is_not_trained_again(config: Config, tmp_path: Path) -> 
     assert (tmp_path / "best" / "model.safetensors").exists()
 
 
-def test_a_log_beside_a_run_does_not_stop_it_from_going_on(config: Config, expected: Weights, tmp_path: Path) -> None:
+def test_a_log_next_to_a_run_does_not_keep_it_from_being_resumed(
+    config: Config, expected: Weights, tmp_path: Path
+) -> None:
     stopped(tmp_path, config)
     (tmp_path / "log.txt").write_text("epoch 1")
-    (tmp_path / "best").rename(tmp_path / ".best.old") if (tmp_path / "best").exists() else None
+    (tmp_path / "best").rename(old_folder(tmp_path / "best")) if (tmp_path / "best").exists() else None
     assert same(resumed(tmp_path, config, Notes()), expected)
     assert (tmp_path / "log.txt").read_text() == "epoch 1"
 
 
-def test_a_run_goes_on_only_as_it_was(config: Config, tmp_path: Path) -> None:
+def test_a_run_is_resumed_only_as_it_was(config: Config, tmp_path: Path) -> None:
     stopped(tmp_path, config)
     with pytest.raises(InputError, match=r"started with training.learning_rate = 0.0005, and not 0.001"):
         other = load_config(settings=[*SHORT, "training.learning_rate=1e-3"], encoder=config.encoder)
         train(labelled(240), config=other, output=tmp_path, resume=True)
-    with pytest.raises(InputError, match="started with other training documents; go on with the same call"):
+    with pytest.raises(InputError, match="started with other training documents; resume it with the same call"):
         train(labelled(40), config=config, output=tmp_path, resume=True)
     with pytest.raises(InputError, match="started with other development documents"):
         train(labelled(240), dev=demo.documents("dev"), config=config, output=tmp_path, resume=True)

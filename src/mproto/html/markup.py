@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from mproto.io.control_characters import visible
+from mproto.io.control_characters import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -92,7 +92,7 @@ def colour_of(types: Sequence[str]) -> dict[str, str]:
 
 def marked(text: str, spans: Iterable[tuple[int, int, str]], colours: Mapping[str, str], *, named: bool = False) -> str:
     """A text with its spans (start, end, label) marked, and named if wanted; of two that overlap, the longer first one."""
-    text = visible(text)
+    text = escape_controls(text)
     shown, position = "", 0
     for start, end, label in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start < position:

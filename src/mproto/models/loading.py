@@ -20,6 +20,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
 from mproto.errors import InputError, in_short
+from mproto.io.hub_probe import hub_answers
 from mproto.models.available import EMBEDDED, WEIGHTS, check_embedded, embedded_folder, why_not
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-HUB_TIMEOUT = 3.0  # seconds; the library itself would retry for half a minute
 ATTENTION_DROPOUT = ("attention_probs_dropout_prob", "attention_dropout")
 """What configs call it."""
 LIST = "`mproto encoders` lists what is here"
@@ -156,20 +156,22 @@ def _is_cached(name: str) -> bool:
 
 
 def _ask_hub(name: str) -> None:
-    """One short question whether the hub has the model, instead of minutes of retries for every file."""
+    """Check that the hub answers and has the model."""
     offline = f"connect to the Hugging Face hub, or give the folder of an encoder; {LIST}"
     if constants.HF_HUB_OFFLINE:
         raise InputError(
             f"encoder {name!r} is not on this machine, and HF_HUB_OFFLINE forbids to fetch it", hint=offline
         )
+    no_answer = f"encoder {name!r} is not on this machine, and the Hugging Face hub does not answer"
     try:
-        huggingface_hub.HfApi().model_info(name, timeout=HUB_TIMEOUT)
+        answers = hub_answers(name)
     except RepositoryNotFoundError as error:  # gated ones too
         what = f"encoder {name!r} is not on this machine, and the Hugging Face hub has none of that name for you"
         raise InputError(what, hint=f"check its spelling, or `hf auth login` if it is private; {LIST}") from error
-    except Exception as error:  # no network has many names, which differ between versions of the hub's library
-        what = f"encoder {name!r} is not on this machine, and the Hugging Face hub does not answer"
-        raise InputError(what, hint=offline) from error
+    except Exception as error:  # the classes of errors differ between versions of the hub's library
+        raise InputError(no_answer, hint=offline) from error
+    if not answers:
+        raise InputError(no_answer, hint=offline)
 
 
 def _no_pooler(config: PretrainedConfig) -> dict[str, bool]:

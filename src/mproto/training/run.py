@@ -22,7 +22,7 @@ from mproto.training.calibration import calibrate
 from mproto.training.data import Data, label_set
 from mproto.training.distributed import check_same, find_group
 from mproto.training.example_mentions import remember
-from mproto.training.failures import explained, how_to_go_on
+from mproto.training.failures import explain_failures, stopped_message
 from mproto.training.folder import RunFolder
 from mproto.training.held_out import HeldOut
 from mproto.training.hold_out import Rehearsal
@@ -118,7 +118,7 @@ def train(
     model.reach = max(model.reach, data.usual_length(MOST_WINDOWS))
     rehearsal = Rehearsal(data, model, config.training) if model.rehearsal_share else None
     loop = Loop(model, data, config.training, selection, rehearsal, _measuring(recognizer, measures or {}))
-    with Interrupt(speaks=group.rank == 0) if folder else nullcontext() as interrupt, explained(loop, folder):
+    with Interrupt(verbose=group.rank == 0) if folder else nullcontext() as interrupt, explain_failures(loop, folder):
         if state:
             loop.restore(state)
         else:
@@ -150,7 +150,7 @@ def _look(folder: RunFolder, group: Group, *, force: bool, resume: bool) -> Stat
     """What there is to go on from, the same for all processes."""
     state = None
     if resume:
-        state = folder.look()
+        state = folder.read()
     elif group.rank == 0:
         folder.check_new(force=force)
     steps, _ = group.gather(torch.tensor([state.values["step"] if state else 0]))
@@ -178,14 +178,14 @@ def _run(
             check_same(loop.model, loop.group)
         if not folder or progress.step == progress.steps:
             continue
-        asked = interrupt is not None and interrupt.asked
+        asked = interrupt is not None and interrupt.is_requested
         flags = torch.tensor([asked, folder.is_due(loop.settings.checkpoint_minutes)])
         stop, save = (loop.group.sum(flags.long()) > 0).tolist()  # all processes do the same
         if stop or save:
             folder.save(loop.state())
             loop.group.wait()  # for the one that writes
         if stop:
-            raise Interrupted(how_to_go_on(folder, progress) if loop.group.rank == 0 else "")
+            raise Interrupted(stopped_message(folder, progress) if loop.group.rank == 0 else "")
 
 
 def _inputs(
