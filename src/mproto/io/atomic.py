@@ -137,7 +137,7 @@ def atomic_folder(folder: Path, discard: Collection[str] = ()) -> Iterator[Path]
         if folder.is_dir():
             _keep_others(folder, new.path, discard)
         new.sync()
-        new.rename(folder)
+        put_in_place(new.path, folder)
 
 
 def usual_permissions(path: Path) -> None:

@@ -40,18 +40,18 @@ def wait_for_lock(folder: Path) -> int | None:
     Raises:
         OSError: the folder cannot be opened.
     """
+    handle = None
     if sys.platform != "win32":
-        while True:
-            handle = os.open(folder, os.O_RDONLY)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            except OSError:  # a file system without locks
-                os.close(handle)
-                return None
-            if _is_at(handle, folder):
-                return handle
-            unlock(handle)  # another folder has taken its place meanwhile
-    return None
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks
+            os.close(handle)
+            return None
+        if not _is_at(handle, folder):  # another folder has taken its place meanwhile
+            unlock(handle)
+            return wait_for_lock(folder)
+    return handle
 
 
 def unlock(handle: int | None) -> None:
