@@ -12,7 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-CHANGES = ("chmod", "fsync", "link", "mkdir", "open", "remove", "rename", "replace", "rmdir", "symlink", "unlink", "write")
+CHANGES = (
+    "chmod",
+    "fsync",
+    "link",
+    "mkdir",
+    "open",
+    "remove",
+    "rename",
+    "replace",
+    "rmdir",
+    "symlink",
+    "unlink",
+    "write",
+)
 
 
 def killed_at_each_step(prepare: Callable[[], Path], act: Callable[[Path], object]) -> Iterator[Path]:

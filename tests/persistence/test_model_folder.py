@@ -71,6 +71,14 @@ class TestSaving:
         assert names(saved) == before
         assert names(tmp_path / "new" / "place") == before - {"mine.txt"}
 
+    def test_the_current_directory(self, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        ner = Recognizer.from_pretrained(saved)
+        monkeypatch.chdir(saved)
+        ner.card["note"] = "changed since"
+        ner.save_pretrained(".")
+        assert Recognizer.from_pretrained(".").card["note"] == "changed since"
+        assert names(saved) == names(Path())
+
     def test_mentions_are_left_out(self, saved: Path, tmp_path: Path) -> None:
         assert MENTIONS in names(saved)
         ner = Recognizer.from_pretrained(saved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import random
 import signal
@@ -30,6 +31,7 @@ from mproto.training.folder import read_history
 from mproto.training.interrupt import Interrupted
 from mproto.training.loop import Loop, Progress, State
 from mproto.training.selection import Average, Best, Selection
+from mproto.version import __version__
 from runs import SMALL, labelled, small_config
 
 STEPS = 60
@@ -334,6 +336,32 @@ def test_a_run_is_resumed_only_as_it_was(config: Config, tmp_path: Path) -> None
         train(labelled(40), config=config, output=tmp_path, resume=True)
     with pytest.raises(InputError, match="started with other development documents"):
         train(labelled(240), dev=demo.documents("dev"), config=config, output=tmp_path, resume=True)
+
+
+def test_a_run_is_resumed_only_with_its_version(config: Config, expected: Weights, tmp_path: Path) -> None:
+    stopped(tmp_path, config)
+    run = json.loads((tmp_path / "run.json").read_bytes())
+    assert run.pop("mproto_version") == __version__
+    for version in (None, "0.1.0", "0.1", "0.3.0", "1.2.0"):
+        (tmp_path / "run.json").write_text(json.dumps(run | ({"mproto_version": version} if version else {})))
+        with pytest.raises(InputError) as raised:
+            train(labelled(240), config=config, output=tmp_path, resume=True)
+        assert str(raised.value) == (
+            f"{tmp_path}: this run was started with mproto {version or '0.1'}, and this is mproto {__version__}; "
+            "resume it with that version, or start again with --force"
+        )
+    (tmp_path / "run.json").write_text(json.dumps({**run, "mproto_version": f"{__version__}.post1"}))
+    assert same(resumed(tmp_path, config, Notes()), expected)
+
+
+def test_the_model_of_a_finished_run_of_an_older_version_can_be_used(config: Config, tmp_path: Path) -> None:
+    trained = train(labelled(8), config=config, output=tmp_path)
+    run = json.loads((tmp_path / "run.json").read_bytes())
+    del run["mproto_version"]
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    assert same(Recognizer.from_pretrained(tmp_path).model.state_dict(), trained.model.state_dict())
+    with pytest.raises(InputError, match="started with mproto 0.1"):
+        train(labelled(8), config=config, output=tmp_path, resume=True)
 
 
 def test_resuming_nothing_begins(config: Config, tmp_path: Path) -> None:

@@ -25,14 +25,16 @@ CHECKED = (WEIGHTS, GRAPH_FILE, TOKENIZER, "tokenizer_config.json", MENTIONS)
 
 
 def model_folder(path: Path) -> Path:
-    """Return the folder of a model: of a training run, that of its best model.
-
-    If the process that last wrote the model was killed, the old or the new model is put in place first.
-    """
-    for folder in (path / BEST, path):
-        with suppress(OSError):  # a folder that may not be written; reading it gives the error
-            recover(folder)
+    """Return the folder of a model: of a training run, that of its best model."""
+    recover_model(path)
     return path / BEST if (path / BEST / CONFIG).is_file() else path
+
+
+def recover_model(path: Path) -> None:
+    """Put the old or the new model in place if the process that replaced it was killed on the way."""
+    for folder in (path / BEST, path):
+        with suppress(OSError):  # it may not be written; reading it gives the error
+            recover(folder)
 
 
 def read_description(folder: Path) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from urllib.parse import quote
 
 from mproto.errors import InputError, MissingExtraError
 from mproto.io.hub_probe import hub_answers, is_no_connection, status_of
+from mproto.persistence.files import CONFIG, recover_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CONFIG = "config.json"
 FILES = (
     CONFIG,
     "README.md",
@@ -62,6 +62,7 @@ def find_model(name_or_path: str | Path, *, revision: str | None = None, token: 
     """
     folder = Path(name_or_path).expanduser()
     name = str(name_or_path)
+    recover_model(folder)  # or a folder would be taken for a name on the hub
     if folder.exists() or isinstance(name_or_path, Path) or not HUB_NAME.fullmatch(name):
         if revision is not None:
             what = f"the revision {revision!r} is given, but {name!r} is not a name on the Hugging Face hub"
