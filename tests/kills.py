@@ -1,4 +1,4 @@
-"""Kill a child process with SIGKILL before each of its changes to the file system, one after the other."""
+"""Kill a child process with SIGKILL before each of its changes to the file system."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHANGES = (
 
 
 def killed_at_each_step(prepare: Callable[[], Path], act: Callable[[Path], object]) -> Iterator[Path]:
-    """Yield what `act` leaves when it is killed before its first change, before its second, and so on to its end.
+    """Yield what `act` leaves when it is killed before its first change, its second, and so on.
 
     Args:
         prepare: creates the files that are there before, in a new folder, and returns the folder.

@@ -58,7 +58,7 @@ def write(kind: str, path: Path) -> None:
             outputs.folder(path, (".txt",)).write("mine.txt", b"mine")
 
 
-def partials(folder: Path) -> set[Path]:
+def temporaries(folder: Path) -> set[Path]:
     return set(folder.glob(".*.partial"))
 
 
@@ -66,18 +66,18 @@ def partials(folder: Path) -> set[Path]:
 def test_of_the_dead_and_the_living(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "out[1]"
     with writer(kind, path) as killed, writer(kind, path) as living:
-        both = partials(tmp_path)
+        both = temporaries(tmp_path)
         killed.send_signal(signal.SIGKILL)
         killed.wait()
-        assert partials(tmp_path) == both
+        assert temporaries(tmp_path) == both
         write(kind, path)
-        (left,) = partials(tmp_path)
+        (left,) = temporaries(tmp_path)
         assert left in both
         living.communicate(b"\n")
         assert living.returncode == 0
     written = path if kind == "file" else path / "other.txt"
     assert written.read_bytes() == b"other"
-    assert not partials(tmp_path)
+    assert not temporaries(tmp_path)
 
 
 def test_only_those_of_this_output(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A model folder is the old model or the new one, whenever the process that replaces it is killed."""
+"""A model folder is the old model or the new one, whenever its writer is killed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""A cache of automata of large gazetteers: building one for a million terms takes seconds, loading it does not.
+"""A cache of automata of large gazetteers, which take seconds to build.
 
-The name of an entry is a hash of the gazetteer, the options and the version. So no entry is ever out of date.
+The name of an entry is a hash of the gazetteer, the options and the version. So no entry is ever
+out of date.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ WORTH_IT = 20_000
 
 
 def default_folder() -> Path:
-    """Return `$XDG_CACHE_HOME/mproto/matchers`; without the variable, `~/.cache/mproto/matchers`."""
+    """Return `$XDG_CACHE_HOME/mproto/matchers`.
+
+    Without the variable, `~/.cache/mproto/matchers`.
+    """
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mproto" / "matchers"
 
 

@@ -38,7 +38,7 @@ class Mentions:
         return len(self.texts)
 
     def nearest(self, feature: NDArray[Any], label: str, count: int = 3) -> list[str]:
-        """Return the mentions of a type whose features are most similar to this one, (d,), by the cosine."""
+        """Return the mentions of a type with the largest cosine to a feature vector, (d,)."""
         places = self._of_type.get(label, [])
         similarity = self.directions[places] @ feature.astype(np.float32)
         return [self.texts[places[i]] for i in np.argsort(-similarity, kind="stable")[:count]]

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from mproto.encoding.windows import Window
 
 INPUTS = ("input_ids", "attention_mask", "shapes", "rows", "columns", "places", "lengths")
-"""The possible inputs of a graph, all of them integers. A graph has no inputs that make no difference to it."""
+"""The possible inputs of a graph, all of them integers. A graph has no inputs that make no
+difference to it."""
 OUTPUTS = ("tags", "scores")
 """The outputs that every graph has."""
 ERRORS_ONLY = 3
 """The level of onnxruntime's log that leaves out warnings."""
 SLOWER = ["SkipLayerNormFusion"]
-"""Optimisations of onnxruntime that make these graphs slower. With eight-bit weights, a sum and its normalisation take a
-fifth of the time as one fused step, and a twentieth as two steps."""
+"""Optimisations of onnxruntime that make these graphs slower. With eight-bit weights, a sum and its
+normalisation take a fifth of the time as one fused step, and a twentieth as two steps."""
 
 
 class OnnxTagger:
@@ -94,9 +95,10 @@ def _threads() -> int:
 
 
 def _inputs(windows: Sequence[Window], pad: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Yield the inputs of a graph: B windows of T sub-words with W own words, named as in `models.batch`.
+    """Yield the inputs of a graph for B windows of T sub-words with W own words, by name.
 
-    `places` is the number of each own word in its window, and `lengths` the number of own words of each window.
+    The names are those of `models.batch`. `places` is the number of each own word in its window,
+    and `lengths` the number of own words of each window.
     """
     lengths = [len(window.firsts) for window in windows]
     shape = len(windows), max(len(window.input_ids) for window in windows)

@@ -1,6 +1,7 @@
-"""The one way to write a file or a folder: complete under a temporary name, then renamed to its final name.
+"""Write files and folders atomically: completed under a temporary name, then renamed.
 
-So a reader finds the old content or the new one, and never a part of it, also when the writer is killed.
+So a reader finds the old content or the new one, and never a part of it, also when the writer is
+killed.
 """
 
 from __future__ import annotations
@@ -109,12 +110,17 @@ def write_file(path: Path, data: bytes) -> None:
 
 @contextmanager
 def atomic_folder(folder: Path, discard: Collection[str] = ()) -> Iterator[Path]:
-    """Yield an empty folder to write files into; at the end of the block it takes the place of another folder.
+    """Yield an empty folder to write files into.
 
-    Files of the old folder that the new one does not have are kept. If the block fails, the old folder stays as it is.
+    At the end of the block it takes the place of another folder.
 
-    A folder that cannot be renamed (a mount point, the current directory, a folder in one that is read-only) keeps its
-    place: its files are replaced one after the other. This is not atomic if the process is killed on the way.
+
+    Files of the old folder that the new one does not have are kept. If the block fails, the old
+    folder stays as it is.
+
+    A folder that cannot be renamed (a mount point, the current directory, a folder in one that is
+    read-only) keeps its place: its files are replaced one after the other. This is not atomic if
+    the process is killed on the way.
 
     Args:
         folder: the folder to write; created if it does not exist.
@@ -141,17 +147,20 @@ def atomic_folder(folder: Path, discard: Collection[str] = ()) -> Iterator[Path]
 
 
 def usual_permissions(path: Path) -> None:
-    """Give a file the permissions of any new file. Some libraries write files that only their owner can read."""
+    """Give a file the permissions of any new file.
+
+    Some libraries write files that only their owner can read.
+    """
     path.chmod(0o666 & ~_umask())
 
 
 def _can_be_renamed(folder: Path) -> bool:
-    """Return whether a folder can be moved without cutting off what is mounted there or who works there."""
+    """Return whether a folder can be renamed: no mount point or current directory is in it."""
     with suppress(FileNotFoundError):
         if Path.cwd().is_relative_to(folder):
             return False
-    is_mounted = folder.is_mount() or any(path.is_mount() for path in folder.iterdir() if path.is_dir())
-    return os.access(folder.parent, os.W_OK | os.X_OK) and not is_mounted
+    holds_mount = any(os.path.ismount(path) for path in (folder, *folder.iterdir()))
+    return os.access(folder.parent, os.W_OK | os.X_OK) and not holds_mount
 
 
 @contextmanager
@@ -168,7 +177,10 @@ def _files_replaced(folder: Path, discard: Collection[str]) -> Iterator[Path]:
 
 
 def _keep_others(old: Path, new: Path, discard: Collection[str]) -> None:
-    """Link the files of an old folder that the new one does not have into the new one; copy them if links cannot be."""
+    """Link the files of an old folder that the new one does not have into the new one.
+
+    Copy them if links cannot be.
+    """
     written = {path.name for path in new.iterdir()}
     for path in old.iterdir():
         if path.name in written or path.name in discard or is_temporary(path.name):
@@ -183,7 +195,7 @@ def _keep_others(old: Path, new: Path, discard: Collection[str]) -> None:
 def _link(source: Path | str, target: Path | str) -> None:
     try:
         os.link(source, target, follow_symlinks=False)
-    except OSError:  # a file system without links, or a file of another user
+    except (OSError, NotImplementedError):  # a system without links, or a file of another user
         shutil.copy2(source, target, follow_symlinks=False)
         if not os.path.islink(target):  # noqa: PTH114 (`copytree` gives strings)
             sync(Path(target))

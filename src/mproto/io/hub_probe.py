@@ -28,7 +28,10 @@ def hub_answers(name: str, revision: str | None = None, token: str | bool | None
 
 
 def is_no_connection(error: BaseException | None) -> bool:
-    """Return whether this is a network error. The hub's library passes on the errors of the library below it."""
+    """Return whether this is a network error.
+
+    The hub's library passes on the errors of the library below it.
+    """
     return isinstance(error, ConnectionError) or type(error).__module__.partition(".")[0] in _TRANSPORTS
 
 

@@ -1,9 +1,13 @@
-"""The files of one command: all of them are written, or none, and no existing file is replaced without being asked."""
+"""The files of one command: all of them are written, or none.
+
+Existing files are replaced only if that is asked for.
+"""
 
 from __future__ import annotations
 
 import gzip
 import os
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -31,10 +35,13 @@ class _Pending(NamedTuple):
 
 
 class Outputs:
-    """The files of one command. They appear together when the block ends, or not at all when it fails.
+    """The files of one command.
 
-    Files are written next to their destination under a temporary name, and renamed at the end. Devices and pipes are
-    written directly, as is `-`, standard output.
+    They appear together when the block ends, or not at all when it fails.
+
+
+    Files are written next to their destination under a temporary name, and renamed at the end.
+    Devices and pipes are written directly, as is `-`, standard output.
 
     Args:
         force: replace existing files.
@@ -76,8 +83,8 @@ class Outputs:
     def hold(self, folder: Path) -> None:
         """Wait until nobody else holds this folder, and hold it until the block ends.
 
-        For files that are read, extended and written again. Where the system has no locks (Windows, some network drives),
-        nothing is held.
+        For files that are read, extended and written again. Where the system has no locks (Windows,
+        some network drives), nothing is held.
         """
         with suppress(OSError):  # if the folder does not exist, opening a file in it is the error
             handle = wait_for_lock(folder)
@@ -85,7 +92,10 @@ class Outputs:
                 self._held.append(handle)
 
     def open(self, path: Path | str, *, replace: bool | None = None) -> IO[bytes]:
-        """Open a new file for writing bytes, gzipped if its name ends in `.gz`. `replace` overrides `force`."""
+        """Open a new file for writing bytes, gzipped if its name ends in `.gz`.
+
+        `replace` overrides `force`.
+        """
         path = Path(path)
         if str(path) == STDOUT:
             return sys.stdout.buffer
@@ -109,7 +119,7 @@ class Outputs:
         return stream
 
     def discard(self, path: Path) -> None:
-        """Delete a file of an older output that the new one does not have, when the new one appears."""
+        """Delete a file that only the older output has, when the new output appears."""
         if path.exists():
             _check(path, "file", replace=self.force)
             self._discarded.append(path)
@@ -119,7 +129,8 @@ class Outputs:
 
         Args:
             path: its final name.
-            replaceable: the suffixes of all files that an existing folder may hold if it is to be replaced.
+            replaceable: the suffixes of all files that an existing folder may hold if it is to be
+                replaced.
         """
         path = Path(path)
         if str(path) == STDOUT:
@@ -149,7 +160,10 @@ class FolderWriter:
         self._prefix = f"{path}{os.sep}"
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file. Plain system calls are fast enough for corpora of tens of thousands of files."""
+        """Write a file.
+
+        Plain system calls are fast enough for corpora of tens of thousands of files.
+        """
         handle = os.open(self._prefix + name, _NEW_FILE, 0o666)
         try:
             while data:
@@ -185,18 +199,29 @@ def _target(path: Path) -> Path:
 def _check(path: Path, kind: str, *, replace: bool, replaceable: tuple[str, ...] = ()) -> None:
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist", path=path, hint="create it first")
-    if not path.exists():
+    try:
+        mode = path.stat().st_mode  # once, since another process may be replacing it
+    except (FileNotFoundError, NotADirectoryError):
         return
-    if path.is_dir() != (kind == "folder"):
-        found = "a folder" if path.is_dir() else "a file"
+    is_folder = stat.S_ISDIR(mode)
+    if is_folder != (kind == "folder"):
+        found = "a folder" if is_folder else "a file"
         raise InputError(f"is {found}, but the output is a {kind}", path=path, hint="choose another output")
-    if path.is_file() or path.is_dir():
+    if is_folder or stat.S_ISREG(mode):
         if not replace:
             raise InputError("exists already", path=path, hint="choose another output or pass --force")
-        if path.is_dir() and (other := next((f for f in path.iterdir() if f.suffix not in replaceable), None)):
+        if is_folder and (other := _other_file(path, replaceable)):
             raise InputError(
-                f"holds {other.name}, which this command did not write", path=path, hint="choose another output"
+                f"holds {other}, which this command did not write", path=path, hint="choose another output"
             )
+
+
+def _other_file(folder: Path, suffixes: tuple[str, ...]) -> str | None:
+    """Return the name of a file that has none of these suffixes, if there is one."""
+    try:
+        return next((path.name for path in folder.iterdir() if path.suffix not in suffixes), None)
+    except FileNotFoundError:  # another process is replacing it
+        return None
 
 
 def _cannot_write(path: Path, error: OSError) -> InputError:

@@ -1,8 +1,10 @@
-"""Replace a folder by another one: the old one is renamed aside, the new one renamed into its place, the old one deleted.
+"""Replace a folder atomically.
 
-Between the two renames there is no folder of that name. When the process is killed there, `recover` puts the old folder
-back. When it is killed later, `recover` deletes what is left of the old one. A living writer holds a lock on the folder
-that it renamed aside, and `recover` waits for it.
+The old folder is renamed aside, the new one is renamed into its place, and the old one is deleted.
+
+Between the two renames there is no folder of that name. When the process is killed there, `recover`
+puts the old folder back. When it is killed later, `recover` deletes what is left of the old one. A
+living writer holds a lock on the folder that it renamed aside, and `recover` waits for it.
 """
 
 from __future__ import annotations
@@ -24,12 +26,13 @@ _FEW_FILES = 100
 
 def old_folder(path: Path) -> Path:
     """Return the name that a folder has while another one takes its place."""
-    digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:8]  # the name itself may be too long for an addition
+    name = path.name.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(name).hexdigest()[:8]  # the name itself may be too long to be extended
     return path.parent / f".{path.name[:40]}.{digest}.replaced"
 
 
 def recover(path: Path) -> None:
-    """Finish or undo a replacement of this folder that was interrupted: the folder is the new one if it is there.
+    """Finish or undo an interrupted replacement of this folder.
 
     Raises:
         OSError: what is left of it can be neither moved nor deleted.
@@ -60,7 +63,10 @@ def put_in_place(new: Path, path: Path) -> None:
 
 
 def _put_in_place(new: Path, path: Path) -> bool:
-    """Return whether it succeeded; when another process writes the same folder, it may have to be tried again."""
+    """Return whether it succeeded.
+
+    When another process writes the same folder, it may have to be tried again.
+    """
     recover(path)
     if _move(new, path):
         return True
@@ -92,7 +98,7 @@ def _move(source: Path, target: Path) -> bool:
     try:
         source.rename(target)
     except OSError as error:
-        if error.errno in _TAKEN and target.is_dir():
+        if error.errno in _TAKEN and not target.is_file():
             return False
         raise
     return True

@@ -1,4 +1,4 @@
-"""A log of finished work in a hidden file next to an incomplete output, so that long work can be resumed."""
+"""A log of finished work in a hidden file next to an output, so that long work can be resumed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class ResumableLog(Generic[T]):
         path: the file.
 
     Raises:
-        InputError: there is a log of other work, or there is one and neither `resume` nor `force` is set.
+        InputError: there is a log of other work, or there is one and neither `resume` nor `force`
+            is set.
     """
 
     def __init__(self, output: Path, settings: str, records: Records[T], *, resume: bool, force: bool = False) -> None:

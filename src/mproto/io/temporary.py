@@ -1,6 +1,7 @@
 """Temporary files and folders next to an output.
 
-They are locked while their writer lives. So leftovers of killed writers can be told from files that are being written.
+They are locked while their writer lives. So leftovers of killed writers can be told from files that
+are being written.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ _TEMPORARY_NAME = re.compile(rf"\..*[a-z0-9_]{{8}}{re.escape(SUFFIX)}", re.DOTAL
 
 
 def make_temporary(path: Path, *, is_folder: bool = False) -> tuple[Path, int | None]:
-    """Create a temporary file or folder next to a path; return it and the handle that holds its lock.
+    """Create a temporary file or folder next to a path.
+
+    Return it and the handle that holds its lock.
+
 
     Raises:
         OSError: it cannot be created.
@@ -44,7 +48,10 @@ def make_temporary(path: Path, *, is_folder: bool = False) -> tuple[Path, int | 
 
 
 def clear_leftovers(path: Path) -> None:
-    """Remove the temporary files that killed writers of this path left; those of living writers stay."""
+    """Remove the temporary files that killed writers of this path left.
+
+    Those of living writers stay.
+    """
     leftover = re.compile(rf"{re.escape(_prefix(path))}[a-z0-9_]{{8}}{re.escape(SUFFIX)}")
     with suppress(OSError):
         for found in [found for found in path.parent.iterdir() if leftover.fullmatch(found.name)]:
@@ -59,8 +66,8 @@ def is_temporary(name: str) -> bool:
 def delete_folder(folder: Path, path: Path) -> None:
     """Delete a folder that has been replaced by `path`.
 
-    It first gets the name of a temporary folder of that path, so that a folder that is half deleted cannot be mistaken
-    for a complete one.
+    It first gets the name of a temporary folder of that path, so that a folder that is half deleted
+    cannot be mistaken for a complete one.
 
     Raises:
         OSError: it cannot be renamed.

@@ -31,7 +31,7 @@ def model_folder(path: Path) -> Path:
 
 
 def recover_model(path: Path) -> None:
-    """Put the old or the new model in place if the process that replaced it was killed on the way."""
+    """Put the old or the new model in place if the process that replaced it was killed."""
     for folder in (path / BEST, path):
         with suppress(OSError):  # it may not be written; reading it gives the error
             recover(folder)
@@ -61,7 +61,7 @@ def read_description(folder: Path) -> dict[str, Any]:
 
 
 def write_description(folder: Path, description: dict[str, Any]) -> None:
-    """Write `config.json`, with the fingerprints of the model's other files, which must be there already."""
+    """Write `config.json`, with fingerprints of the other files, which must be there already."""
     files = {name: fingerprint(folder / name) for name in CHECKED if (folder / name).is_file()}
     (folder / CONFIG).write_bytes(as_json({**description, "files": files}))
 
@@ -72,7 +72,10 @@ def as_json(description: dict[str, Any]) -> bytes:
 
 
 def check_files(folder: Path, description: dict[str, Any]) -> None:
-    """Check that the files are those that were saved with the description; older models lack some fingerprints.
+    """Check that the files are those that were saved with the description.
+
+    Older models lack some fingerprints.
+
 
     The example mentions may be missing: users who do not want to share them delete the file.
 
@@ -91,7 +94,7 @@ def check_files(folder: Path, description: dict[str, Any]) -> None:
 
 
 def check_no_pickle(path: Path) -> None:
-    """Check that a file of weights can be read and is not a pickle, which would run code on loading.
+    """Check that a file can be read and is not a pickle, which would run code on loading.
 
     Raises:
         InputError: it is a pickle, or cannot be read.

@@ -1,6 +1,7 @@
 """Push models to the Hugging Face hub, and fetch them by name.
 
-Only the files of a model are fetched. None of them can run code: they are JSON, safetensors, ONNX and text.
+Only the files of a model are fetched. None of them can run code: they are JSON, safetensors, ONNX
+and text.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Saveable(Protocol):
 def find_model(name_or_path: str | Path, *, revision: str | None = None, token: str | bool | None = None) -> Path:
     """Return the folder of a model, fetched from the hub if it is the name of one there.
 
-    A path that does not exist and cannot be a name on the hub is returned unchanged; reading it gives the error.
-    Without a connection, a model that was fetched before is used.
+    A path that does not exist and cannot be a name on the hub is returned unchanged; reading it
+    gives the error. Without a connection, a model that was fetched before is used.
 
     Args:
         name_or_path: a folder, or a name such as `user/name`; an existing folder takes precedence.
@@ -58,7 +59,8 @@ def find_model(name_or_path: str | Path, *, revision: str | None = None, token: 
         token: for private models; by default, that of `hf auth login`.
 
     Raises:
-        InputError: it is neither a folder nor on the hub, access is denied, or it is not a model of mproto.
+        InputError: it is neither a folder nor on the hub, access is denied, or it is not a model of
+            mproto.
     """
     folder = Path(name_or_path).expanduser()
     name = str(name_or_path)
@@ -88,11 +90,13 @@ def push_to_hub(
 ) -> str:
     """Push a model to the Hugging Face hub; return its address there.
 
-    All files of an older model are replaced or deleted, so that files of two models never mix. Other files are kept.
+    All files of an older model are replaced or deleted, so that files of two models never mix.
+    Other files are kept.
 
     Args:
         recognizer: the model.
-        name: `user/name`, or only a name for your own account; the repository is created if it does not exist.
+        name: `user/name`, or only a name for your own account; the repository is created if it does
+            not exist.
         private: whether a new repository is private; by default, as your account is configured.
         token: a token with write access; by default, that of `hf auth login`.
         revision: a branch; created if it does not exist.
@@ -138,7 +142,7 @@ def _check_config(name: str, path: Path) -> None:
 
 @contextmanager
 def _explained(start: str, name: str, revision: str | None) -> Iterator[None]:
-    """Turn errors of the hub's library into one sentence that begins with `start` and says what to do."""
+    """Turn errors of the hub's library into one sentence that begins with `start`."""
     try:
         yield
     except Exception as error:

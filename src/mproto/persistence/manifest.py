@@ -1,6 +1,7 @@
 """The rules for the `config.json` of a model. All of it is checked before a model is built from it.
 
-It may have been edited by hand or written by another program. Errors name the key of the wrong value.
+It may have been edited by hand or written by another program. Errors name the key of the wrong
+value.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 TRAIN_AGAIN = "train or copy the model again"
 EXPORT_AGAIN = "export the model again"
 GRAPH = 1
-"""The version of the inputs and outputs of ONNX graphs; it increases whenever older versions of mproto cannot use them."""
+"""The version of the inputs and outputs of ONNX graphs; it increases whenever older versions of
+mproto cannot use them."""
 MAX_LENGTH = "max_length"
 """The key of the length of the longest training inputs, in sub-words."""
 _MAX_LENGTH_0_1 = "reach"
@@ -29,7 +31,8 @@ class Rule(NamedTuple):
     """What a value must be.
 
     Attributes:
-        key: the key; that of a value inside an object follows a dot, and its rule follows the rule of the object.
+        key: the key; that of a value inside an object follows a dot, and its rule follows the rule
+            of the object.
         is_valid: whether a value is possible.
         expected: the possible values, in words.
         required: whether the key must be there; models of older versions lack some keys.
@@ -69,7 +72,7 @@ def check_description(description: dict[str, Any], path: Path) -> None:
 
 
 def max_length_key(description: Mapping[str, Any]) -> str:
-    """Return the key of the length of the longest training inputs, which was another one in mproto 0.1."""
+    """Return the key of the length of the longest training inputs; mproto 0.1 had another one."""
     return _MAX_LENGTH_0_1 if MAX_LENGTH not in description and _MAX_LENGTH_0_1 in description else MAX_LENGTH
 
 

@@ -1,4 +1,7 @@
-"""Example mentions in a model folder, as safetensors; the texts and labels are JSON in the file's header."""
+"""Example mentions in a model folder, as safetensors.
+
+The texts and labels are JSON in the file's header.
+"""
 
 from __future__ import annotations
 

@@ -43,7 +43,10 @@ class SavedModel(NamedTuple):
 def save(
     folder: Path, tagger: Tagger, config: Config, card: Mapping[str, Any], mentions: Mentions | None, readme: str
 ) -> None:
-    """Write a recogniser. The whole folder is replaced at once; files that do not belong to a model are kept.
+    """Write a recogniser.
+
+    The whole folder is replaced at once; files that do not belong to a model are kept.
+
 
     Args:
         folder: created if it does not exist; it may be the folder that the tagger was loaded from.
@@ -76,9 +79,7 @@ def load(folder: Path) -> SavedModel:
     try:
         config = Config().with_values({"shapes": False, **description["settings"]})  # older models have no such setting
     except InputError as error:
-        what = (
-            f"was saved by mproto {description['mproto_version']}, which has settings that this version does not have"
-        )
+        what = f"was saved by mproto {description['mproto_version']}, and this version cannot use its settings"
         raise InputError(f"{what}: {error.message}", path=folder, hint=TRAIN_AGAIN) from None
     check_files(folder, description)
     tagger = _load_tagger(folder, description, config)
@@ -92,7 +93,10 @@ def model_fingerprint(description: Mapping[str, Any]) -> str:
 
 
 def _save_tagger(tagger: Tagger, folder: Path) -> dict[str, Any]:
-    """Write the files of a torch model or an exported one; return what is needed to read them, for JSON."""
+    """Write the files of a torch model or an exported one.
+
+    Return what is needed to read them, for JSON.
+    """
     if not hasattr(tagger, "encoder"):
         return cast("OnnxModel", tagger).save(folder)
     from mproto.persistence.torch_model import save_model

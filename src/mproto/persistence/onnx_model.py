@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import onnxruntime
 
 TAGS, PROTOTYPES = "mproto_tags", "mproto_prototypes"
-"""The keys of the graph's metadata for the numbers of its tags and prototypes; older graphs lack them."""
+"""The keys of the graph's metadata for the numbers of its tags and prototypes; older graphs lack
+them."""
 
 
 class OnnxModel(OnnxTagger):
@@ -87,7 +88,7 @@ def _load_session(path: Path) -> onnxruntime.InferenceSession:
 
 
 def _check_graph(session: onnxruntime.InferenceSession, tags: int, prototypes: int, path: Path) -> None:
-    """Check the inputs and outputs of a graph, and that there is a name for each of its tags and prototypes."""
+    """Check the inputs and outputs of a graph, and the numbers of its tags and prototypes."""
     for put in session.get_inputs():
         if put.name not in INPUTS or put.type != "tensor(int64)":
             what = f"takes {put.name!r} as {put.type}, which no graph of mproto does"

@@ -1,4 +1,4 @@
-"""A torch model on disk: weights as safetensors, the tokenizer's files, and what is needed to build the network again."""
+"""A torch model on disk: weights as safetensors, a tokenizer, and a description."""
 
 from __future__ import annotations
 

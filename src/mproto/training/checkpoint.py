@@ -1,4 +1,7 @@
-"""Checkpoints on disk: one safetensors file each, with a checksum in its name. The newest two are kept."""
+"""Checkpoints on disk: one safetensors file each, with a checksum in its name.
+
+The newest two are kept.
+"""
 
 from __future__ import annotations
 

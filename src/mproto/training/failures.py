@@ -46,7 +46,10 @@ def explain_failures(loop: Loop, folder: RunFolder | None) -> Iterator[None]:
 
 
 def _is_out_of_memory(error: RuntimeError | MemoryError) -> bool:
-    """Return whether a GPU, Python, or torch on a CPU is out of memory; the last one has no class for it."""
+    """Return whether a GPU, Python, or torch on a CPU is out of memory.
+
+    The last one has no class for it.
+    """
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
 
 

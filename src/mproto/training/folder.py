@@ -1,4 +1,4 @@
-"""The folder of a training run: its settings, its history, its checkpoints, and the chosen model."""
+"""The folder of a training run: settings, history, checkpoints, and the chosen model."""
 
 from __future__ import annotations
 
@@ -74,10 +74,11 @@ class RunFolder:
             raise InputError("exists already and is not empty", path=self.folder, hint=why)
 
     def read(self) -> State | None:
-        """Read an older run: whether it is finished, and if not, the state to resume from, if there is one.
+        """Read an older run, and return the state to resume from, if there is one.
 
         Raises:
-            InputError: it has other data, other settings or another version of mproto, or cannot be read.
+            InputError: it has other data, other settings or another version of mproto, or cannot be
+                read.
         """
         if not (self.folder / CONFIG).is_file():
             self.check_new(force=False)
@@ -105,7 +106,7 @@ class RunFolder:
         return state
 
     def _clear(self) -> None:
-        """Put the best model in place if a process was killed while it replaced it, and remove temporary files."""
+        """Recover the best model, and remove temporary files, if a process was killed."""
         recover(self.best)
         for path in (self.best, *(self.folder / name for name in PARTS)):
             clear_leftovers(path)
@@ -139,7 +140,10 @@ class RunFolder:
                 path.unlink(missing_ok=True)
 
     def start(self, config: Config) -> None:
-        """Create the folder, or delete the old run in it. All checks of the call must have passed before.
+        """Create the folder, or delete the old run in it.
+
+        All checks of the call must have passed before.
+
 
         Raises:
             InputError: it cannot be written.
@@ -188,7 +192,10 @@ class RunFolder:
         return self._leads and time.monotonic() - self._last_save >= 60 * minutes
 
     def save(self, state: State) -> bool:
-        """Write a checkpoint; return whether that succeeded. If it did not, the older ones are unchanged."""
+        """Write a checkpoint; return whether that succeeded.
+
+        If it did not, the older ones are unchanged.
+        """
         if not self._leads:
             return True
         history = bytearray("".join(f"{line}\n" for line in self._lines).encode())
@@ -223,7 +230,10 @@ class RunFolder:
 
 
 def read_history(folder: Path) -> list[Progress]:
-    """Read all steps of a run so far; a line that was cut short when the machine stopped is left out."""
+    """Read all steps of a run so far.
+
+    A line that was cut short when the machine stopped is left out.
+    """
     path = folder / HISTORY
     steps = []
     for line in path.read_text("utf-8").splitlines() if path.is_file() else ():

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 ECHO_SECONDS = 2
-"""A second signal so soon is the first one again: launchers forward signals that their processes have received already."""
+"""A second signal so soon is the first one again: launchers forward signals that their processes
+have received already."""
 
 
 class Interrupted(MprotoError):  # noqa: N818 (nothing went wrong)
@@ -28,7 +29,8 @@ class Interrupted(MprotoError):  # noqa: N818 (nothing went wrong)
 class Interrupt:
     """A context that records the first signal to stop; a second one raises `KeyboardInterrupt`.
 
-    Signals that are ignored, as under `nohup`, stay ignored. Outside of the main thread, nothing is changed.
+    Signals that are ignored, as under `nohup`, stay ignored. Outside of the main thread, nothing is
+    changed.
 
     Args:
         verbose: whether to confirm the signal on standard error.
