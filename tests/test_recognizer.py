@@ -144,7 +144,7 @@ class TestDamage:
         description = json.loads((saved / "config.json").read_text())
         del description[key]
         (saved / "config.json").write_text(json.dumps(description))
-        with pytest.raises(InputError, match="not a whole model"):
+        with pytest.raises(InputError, match="not a complete model"):
             Recognizer.from_pretrained(saved)
 
     @pytest.mark.parametrize(("key", "value"), [("betta", 1), ("price", "auto")])
@@ -152,7 +152,7 @@ class TestDamage:
         description = json.loads((saved / "config.json").read_text())
         description["settings"]["mproto"][key] = value
         (saved / "config.json").write_text(json.dumps(description))
-        with pytest.raises(InputError, match=f"by another mproto .*mproto.{key}.*train or copy"):
+        with pytest.raises(InputError, match=f"this version cannot use its settings: .*mproto.{key}.*train or copy"):
             Recognizer.from_pretrained(saved)
 
     def test_weights_are_cut(self, saved: Path) -> None:
@@ -165,7 +165,7 @@ class TestDamage:
         description = json.loads((saved / "config.json").read_text())
         description["labels"].append("Gene")
         (saved / "config.json").write_text(json.dumps(description))
-        with pytest.raises(InputError, match="not a whole model"):
+        with pytest.raises(InputError, match="not a complete model"):
             Recognizer.from_pretrained(saved)
 
 

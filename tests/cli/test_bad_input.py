@@ -104,7 +104,7 @@ def test_outputs_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["convert", str(source), str(tmp_path / "y.json")]) == 2
     assert "the output format cannot be determined from the file name; name it with --to" in capsys.readouterr().err
     assert main(["convert", str(source), str(tmp_path), "--to", "conll"]) == 2
-    assert "is a folder, and a file is to be written" in capsys.readouterr().err
+    assert "is a folder, but the output is a file" in capsys.readouterr().err
     assert main(["convert", str(source), "-", "--to", "brat"]) == 2
     assert "cannot go to standard output" in capsys.readouterr().err
     assert main(["convert", str(source), "-", "--to", "conll", "--json"]) == 2

@@ -19,6 +19,7 @@ from mproto.inference.gazetteer_terms import GazetteerTerms, TermMatch
 from mproto.inference.mentions import Mentions
 from mproto.inference.tagger import Tagged
 from mproto.persistence.files import MENTIONS
+from mproto.persistence.mentions import load_mentions, save_mentions
 from mproto.training.calibration import best_temperature
 from runs import small_model
 
@@ -99,10 +100,10 @@ def test_nearest_mentions_have_the_largest_cosine(seed: int) -> None:
 
 
 def test_mentions_are_saved_and_damage_is_detected(tmp_path: Path) -> None:
-    assert Mentions.load(tmp_path) is None
+    assert load_mentions(tmp_path) is None
     mentions = Mentions(["naïve", "b"], ["A", "B"], np.array([[3.0, 4.0], [1.0, 0.0]]))
-    mentions.save(tmp_path)
-    again = Mentions.load(tmp_path)
+    save_mentions(mentions, tmp_path)
+    again = load_mentions(tmp_path)
     assert again is not None
     assert (again.texts, again.labels, again.nearest(np.array([1.0, 1.0]), "A")) == (
         ["naïve", "b"],
@@ -112,7 +113,7 @@ def test_mentions_are_saved_and_damage_is_detected(tmp_path: Path) -> None:
     for content, message in ((b"no tensors", "the model works without it"), (b"\x80\x04 no tensors", "is a pickle")):
         (tmp_path / MENTIONS).write_bytes(content)
         with pytest.raises(InputError, match=message):
-            Mentions.load(tmp_path)
+            load_mentions(tmp_path)
 
 
 def test_calibration_recovers_the_temperature_of_sampled_labels() -> None:

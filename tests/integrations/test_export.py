@@ -21,12 +21,12 @@ from mproto import Document, Recognizer, demo, train
 from mproto.cli import main
 from mproto.errors import InputError, MprotoError
 from mproto.extensions.viterbi import most_likely
-from mproto.inference.onnx import FILE
 from mproto.integrations.comparison import Comparison, compare
 from mproto.integrations.onnx import export_onnx
 from mproto.integrations.onnx_decoding import decoding_graph, select_graph
 from mproto.models.baselines.tagger import TaggerModel
 from mproto.persistence.card import with_scores
+from mproto.persistence.files import GRAPH_FILE
 from mproto.text.scoring import Counts
 from mproto.workflows.export import export_model
 from runs import labelled, small_config, small_model
@@ -106,7 +106,7 @@ def test_the_embedded_encoder_in_eight_bits(tmp_path: Path, capsys: pytest.Captu
         assert {path.name for path in tmp_path.iterdir()} == {"model"}
         return
     assert json.loads(output.out)["agreement"] >= 0.98
-    size = (tmp_path / "out" / FILE).stat().st_size
+    size = (tmp_path / "out" / GRAPH_FILE).stat().st_size
     assert size < 0.3 * (tmp_path / "model" / "model.safetensors").stat().st_size
     assert Recognizer.from_pretrained(tmp_path / "out")("Aspirin helps")
 
@@ -228,10 +228,12 @@ class TestDamage:
         description = json.loads((exported / "config.json").read_text())
         description["onnx"]["graph"] = 99
         (exported / "config.json").write_text(json.dumps(description))
-        with pytest.raises(InputError, match=r"version 99 .* this mproto reads version 1.*export the model again"):
+        with pytest.raises(
+            InputError, match=r"version 99; this version reads graphs of version 1.*export the model again"
+        ):
             Recognizer.from_pretrained(exported)
 
-    @pytest.mark.parametrize("name", [FILE, "tokenizer.json"])
+    @pytest.mark.parametrize("name", [GRAPH_FILE, "tokenizer.json"])
     def test_a_file_is_missing_or_another(self, exported: Path, name: str) -> None:
         (exported / name).write_bytes((exported / name).read_bytes()[:-10])
         with pytest.raises(InputError, match="is not the file that was saved"):
@@ -244,7 +246,7 @@ class TestDamage:
         description = json.loads((exported / "config.json").read_text())
         del description["files"]
         (exported / "config.json").write_text(json.dumps(description))
-        (exported / FILE).write_bytes(b"no graph")
+        (exported / GRAPH_FILE).write_bytes(b"no graph")
         with pytest.raises(InputError, match="cannot be read by onnxruntime"):
             Recognizer.from_pretrained(exported)
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mproto.html.markup import marked
-from mproto.io.control_characters import visible
+from mproto.io.control_characters import escape_controls
 
 CONTROLS = "".join(map(chr, [*range(32), *range(127, 160)]))
 TEXTS = st.text(st.sampled_from(CONTROLS) | st.characters(), max_size=30)
@@ -26,7 +26,7 @@ def is_obeyed(text: str, place: int) -> bool:
 @example(text=CONTROLS)
 @example(text="\r\n\r\r\n\r")
 def test_what_would_be_obeyed_is_replaced_and_nothing_else(text: str) -> None:
-    shown = visible(text)
+    shown = escape_controls(text)
     assert len(shown) == len(text)
     for place, sign in enumerate(text):
         assert not is_obeyed(shown, place)
@@ -34,7 +34,7 @@ def test_what_would_be_obeyed_is_replaced_and_nothing_else(text: str) -> None:
 
 
 def test_signs_are_those_that_unicode_has_for_them() -> None:
-    assert visible("\x1b[31m\0\x7f\x9b") == "␛[31m␀␡\ufffd"
+    assert escape_controls("\x1b[31m\0\x7f\x9b") == "␛[31m␀␡\ufffd"
 
 
 @given(text=TEXTS, start=st.integers(0, 29))

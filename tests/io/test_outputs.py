@@ -8,7 +8,8 @@ from typing import IO
 import pytest
 
 from mproto.errors import InputError, MprotoError
-from mproto.io.outputs import Outputs, filled
+from mproto.io.atomic import atomic_folder
+from mproto.io.outputs import Outputs
 
 
 def names(folder: Path) -> list[str]:
@@ -73,8 +74,22 @@ def test_existing_files_are_kept_without_force(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == b"old"
 
 
-class TestFilled:
-    """Files that a library writes by itself."""
+def test_a_folder_that_holds_the_current_directory_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    for path in (Path(), tmp_path / "out"):
+        with pytest.raises(InputError, match="is the current directory, or holds it"), Outputs(force=True) as outputs:
+            outputs.folder(path, (".txt",))
+        with pytest.raises(InputError, match="exists already"), Outputs() as outputs:
+            outputs.folder(path, (".txt",))
+    assert names(tmp_path) == ["out"]
+    assert names(tmp_path / "out") == []
+
+
+class TestAtomicFolder:
+    """Files that another library writes."""
 
     @pytest.fixture
     def old(self, tmp_path: Path) -> Path:
@@ -85,17 +100,55 @@ class TestFilled:
         return folder
 
     def test_they_come_together(self, old: Path) -> None:
-        with filled(old, discarded=("gone", "a", "never")) as place:
+        with atomic_folder(old, discard=("gone", "a", "never")) as place:
             (place / "a").write_text("new")
             (place / "b").write_text("new")
             assert {name for name in names(old) if not name.startswith(".")} == {"a", "gone", "mine"}
             assert (old / "a").read_text() == "old"
         assert {path.name: path.read_text() for path in old.iterdir()} == {"a": "new", "b": "new", "mine": "old"}
 
+    def test_other_files_are_kept_as_they_are(self, old: Path) -> None:
+        old.chmod(0o700)
+        (old / "inner").mkdir()
+        (old / "inner" / "data").write_text("old")
+        (old / "link").symlink_to("inner/data")
+        (old / ".x.01234567.partial").write_text("of a writer that was killed")
+        with atomic_folder(old) as place:
+            (place / "a").write_text("new")
+        assert names(old) == ["a", "gone", "inner", "link", "mine"]
+        assert (old / "link").readlink() == Path("inner/data")
+        assert (old / "link").read_text() == "old"
+        assert stat.S_IMODE(old.stat().st_mode) == 0o700
+
+    def test_a_link_is_followed(self, old: Path, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to(old)
+        with atomic_folder(tmp_path / "link") as place:
+            (place / "a").write_text("new")
+        assert (tmp_path / "link").readlink() == old
+        assert (old / "a").read_text() == "new"
+        assert names(tmp_path) == ["folder", "link"]
+
+    @pytest.mark.parametrize("inner", [False, True])
+    def test_the_current_directory_stays_where_it_is(
+        self, inner: bool, old: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (old / "inner").mkdir()
+        monkeypatch.chdir(old / "inner" if inner else old)
+        with atomic_folder(old if inner else Path(), discard=("gone",)) as place:
+            (place / "a").write_text("new")
+            assert (old / "a").read_text() == "old"
+        assert Path("../a" if inner else "a").read_text() == "new"
+        assert names(old) == ["a", "inner", "mine"]
+
+    def test_a_file_is_no_folder(self, old: Path) -> None:
+        with pytest.raises(NotADirectoryError), atomic_folder(old / "a"):
+            pass
+        assert (old / "a").read_text() == "old"
+
     @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
     def test_or_not_at_all(self, old: Path, tmp_path: Path, error: type[BaseException]) -> None:
         for folder in (old, tmp_path / "new"):
-            with pytest.raises(error), filled(folder, discarded=("gone",)) as place:
+            with pytest.raises(error), atomic_folder(folder, discard=("gone",)) as place:
                 (place / "a").write_text("new")
                 raise error
         assert {path.name: path.read_text() for path in old.iterdir()} == dict.fromkeys(("a", "gone", "mine"), "old")

@@ -58,7 +58,7 @@ def write(kind: str, path: Path) -> None:
             outputs.folder(path, (".txt",)).write("mine.txt", b"mine")
 
 
-def partials(folder: Path) -> set[Path]:
+def temporaries(folder: Path) -> set[Path]:
     return set(folder.glob(".*.partial"))
 
 
@@ -66,18 +66,18 @@ def partials(folder: Path) -> set[Path]:
 def test_of_the_dead_and_the_living(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "out[1]"
     with writer(kind, path) as killed, writer(kind, path) as living:
-        both = partials(tmp_path)
+        both = temporaries(tmp_path)
         killed.send_signal(signal.SIGKILL)
         killed.wait()
-        assert partials(tmp_path) == both
+        assert temporaries(tmp_path) == both
         write(kind, path)
-        (left,) = partials(tmp_path)
+        (left,) = temporaries(tmp_path)
         assert left in both
         living.communicate(b"\n")
         assert living.returncode == 0
     written = path if kind == "file" else path / "other.txt"
     assert written.read_bytes() == b"other"
-    assert not partials(tmp_path)
+    assert not temporaries(tmp_path)
 
 
 def test_only_those_of_this_output(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_many_at_once_do_not_take_each_other_for_dead(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("when", ["before", "meanwhile", "after"])
 def test_one_that_is_cleared_before_it_is_locked(when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lock, made = names._lock, list[Path]()
+    lock, made = names.try_lock, list[Path]()
 
     def late(path: Path) -> int | None:
         made.append(path)
@@ -121,8 +121,8 @@ def test_one_that_is_cleared_before_it_is_locked(when: str, tmp_path: Path, monk
         finally:
             path.unlink()
 
-    monkeypatch.setattr(names, "_lock", late)
-    temporary, held = names.make_partial(tmp_path / "out")
+    monkeypatch.setattr(names, "try_lock", late)
+    temporary, held = names.make_temporary(tmp_path / "out")
     assert held is not None
     os.close(held)
     assert temporary == made[1] != made[0]

@@ -119,34 +119,34 @@ def test_the_library_of_the_hub_can_read_it() -> None:
 
 def test_it_tells_whose_labels_they_are() -> None:
     by_terms = made(card=CARD)[1]
-    assert "1,234 documents, labelled by looking up the terms of a gazetteer, not by people" in by_terms
+    assert "1,234 documents, labelled by looking up the terms of a gazetteer, not by humans" in by_terms
     assert "fingerprint 0123456789abcdef" in by_terms
     assert "comes from a term list" in by_terms
     both = made(card={**CARD, "documents labelled by people": 20})[1]
-    assert "20 documents that people labelled" in both
+    assert "20 human-labelled documents" in both
     people = made(card={"documents labelled by people": 20})[1]
     assert "gazetteer" not in people
     assert "term list" not in people
-    assert "was not recorded" in made()[1]
+    assert "were not recorded" in made()[1]
     assert "was not recorded" in made(card={"training documents": 3})[1]
 
 
 def test_limits_are_those_of_the_model() -> None:
-    assert "become one" in made(scheme="io")[1]
-    assert "become one" not in made(scheme="bio")[1]
-    assert "does not see capitals; it is told" in made(keeps_case=False)[1]
-    assert "capitals" not in made(keeps_case=True)[1]
+    assert "are merged into one" in made(scheme="io")[1]
+    assert "are merged into one" not in made(scheme="bio")[1]
+    assert "ignores letter case; the shape of each word" in made(keeps_case=False)[1]
+    assert "letter case" not in made(keeps_case=True)[1]
     plain = {**SETTINGS, "shapes": False}
     text = model_card(["A"], "mproto", "e", {}, "1", plain, keeps_case=False)
-    assert "differ in them alone are the same" in text
+    assert "cannot tell words apart that differ only in case" in text
 
 
 def test_scores_are_shown_with_their_meaning_or_said_to_be_missing() -> None:
     assert "| news 2024 | 50.00 | 25.00 | 33.33 |" in made(card={"scores": SCORES})[1]
-    assert "counted strictly" in made(card={"scores": SCORES})[1]
+    assert "with strict matching" in made(card={"scores": SCORES})[1]
     partly = [{"corpus": "x", "f1": 1}]
     assert "| x |  |  | 100.00 |" in made(card={"scores": partly})[1]
-    assert "None were recorded" in made()[1]
+    assert "No scores were recorded" in made()[1]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_scores_that_are_none_are_told_as_they_are(wrong: object) -> None:
     front, body = made(card={"scores": wrong})
     assert "model-index" not in front
     assert any(line == f"scores: {wrong}" for line in lines(body))
-    assert "None were recorded" in body
+    assert "No scores were recorded" in body
 
 
 def test_names_are_told_where_there_are_any() -> None:

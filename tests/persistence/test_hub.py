@@ -65,7 +65,9 @@ def test_there_and_back(hub: Hub, large: bool, monkeypatch: pytest.MonkeyPatch) 
     assert repository.private
     assert repository.messages[-1] == "Ours"
     assert bool(hub.uploads) == large
-    with pytest.raises(InputError, match="has nothing of that name for you; .*`hf auth login` if it is private"):
+    with pytest.raises(
+        InputError, match="no repository of that name that you may see; .*`hf auth login` if it is private"
+    ):
         find_model(NAME)
     folder = find_model(NAME, token=TOKEN)
     assert {"config.json", "README.md", "model.safetensors", "tokenizer.json"} <= {f.name for f in folder.iterdir()}
@@ -122,9 +124,9 @@ def test_revisions(hub: Hub) -> None:
     for revision in ("old", sha):
         assert (find_model(NAME, revision=revision) / "model.safetensors").read_bytes() == b"older"
     assert (find_model(NAME) / "model.safetensors").read_bytes() == b"numbers"
-    with pytest.raises(InputError, match="it has no revision 'new'; name a branch"):
+    with pytest.raises(InputError, match="it has no revision 'new'; name one of its branches"):
         find_model(NAME, revision="new")
-    with pytest.raises(InputError, match="revision 'new' is asked for, and 'here' is no name"):
+    with pytest.raises(InputError, match="revision 'new' is given, but 'here' is not a name"):
         find_model("here", revision="new")
 
 
@@ -133,12 +135,12 @@ def test_what_was_fetched_is_found_without_a_connection(hub: Hub, monkeypatch: p
     before = find_model(NAME)
     hub.broken, hub.asked = True, 0
     assert find_model(NAME) == before
-    assert hub.asked == 1  # who waits for retries thinks that it hangs
+    assert hub.asked == 1  # retries would look like a program that hangs
     point_to(monkeypatch, nobody_listens())
     assert find_model(NAME) == before
-    with pytest.raises(InputError, match="is no folder here, was not fetched before, and .* does not answer"):
+    with pytest.raises(InputError, match="is not a folder here, was not fetched before, and .* does not answer"):
         find_model("somebody/else")
-    with pytest.raises(InputError, match="cannot be sent to 'somebody/model': the Hugging Face hub does not answer"):
+    with pytest.raises(InputError, match="cannot be pushed to 'somebody/model': the Hugging Face hub does not answer"):
         push_to_hub(tiny_model(), NAME, token=TOKEN)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert find_model(NAME) == before
@@ -147,10 +149,13 @@ def test_what_was_fetched_is_found_without_a_connection(hub: Hub, monkeypatch: p
 
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
-    "absent": (lambda: find_model("some/thing"), "'some/thing' is no folder here, and .* has nothing of that name"),
+    "absent": (
+        lambda: find_model("some/thing"),
+        "'some/thing' is not a folder here, and .* has no repository of that name",
+    ),
     "gated": (
         lambda: find_model("some/gated"),
-        "its owner lets only some .*; ask for access at .*/some/gated, and run",
+        "its owner restricts access to it; ask for access at .*/some/gated, and run",
     ),
     "encoder": (
         lambda: find_model("some/encoder"),
@@ -158,12 +163,12 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "text": (lambda: find_model("some/text"), "'some/text' on the Hugging Face hub is not a model of mproto; "),
     "no config": (lambda: find_model("some/data"), "is not a model of mproto: it has no config.json"),
-    "name": (lambda: find_model("some/--bad"), "'some/--bad' is no folder here: .*; give a name such as user/name"),
+    "name": (lambda: find_model("some/--bad"), "'some/--bad' is not a folder here: .*; give a name such as user/name"),
     "stranger": (
         lambda: push_to_hub(tiny_model(), NAME),
-        "cannot be sent to .*: .* does not know you.*`hf auth login`",
+        "cannot be pushed to .*: .* denies access; run `hf auth login`",
     ),
-    "others": (lambda: push_to_hub(tiny_model(), "other/model", token=TOKEN), "does not know you, or does not let you"),
+    "others": (lambda: push_to_hub(tiny_model(), "other/model", token=TOKEN), "the Hugging Face hub denies access"),
     "wrong name": (lambda: push_to_hub(tiny_model(), "a b", token=TOKEN), "'a b': .*; give a name such as user/name"),
 }
 

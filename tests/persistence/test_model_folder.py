@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from mproto import Recognizer
 from mproto.errors import InputError
-from mproto.inference.mentions import Mentions
+from mproto.persistence import model_folder
 from mproto.persistence.files import CONFIG, GRAPH_FILE, MENTIONS, TOKENIZER, WEIGHTS, as_json, read_description
 from tiny import documents, tiny_export, tiny_model
 
@@ -71,6 +71,14 @@ class TestSaving:
         assert names(saved) == before
         assert names(tmp_path / "new" / "place") == before - {"mine.txt"}
 
+    def test_the_current_directory(self, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        ner = Recognizer.from_pretrained(saved)
+        monkeypatch.chdir(saved)
+        ner.card["note"] = "changed since"
+        ner.save_pretrained(".")
+        assert Recognizer.from_pretrained(".").card["note"] == "changed since"
+        assert names(saved) == names(Path())
+
     def test_mentions_are_left_out(self, saved: Path, tmp_path: Path) -> None:
         assert MENTIONS in names(saved)
         ner = Recognizer.from_pretrained(saved)
@@ -84,10 +92,10 @@ class TestSaving:
         ner = Recognizer.from_pretrained(saved)
         before = {name: (saved / name).read_bytes() for name in names(saved)}
 
-        def full(self: Mentions, folder: Path) -> None:
+        def full(*_: object) -> None:
             raise OSError("No space left on device")
 
-        monkeypatch.setattr(Mentions, "save", full)
+        monkeypatch.setattr(model_folder, "save_mentions", full)
         for folder in (saved, tmp_path / "other"):
             with pytest.raises(OSError, match="No space left"):
                 ner.save_pretrained(folder)
@@ -140,10 +148,24 @@ class TestFiles:
             Recognizer.from_pretrained(saved)
 
     def test_models_of_older_versions(self, saved: Path, kind: str) -> None:
-        """They had the fingerprints of fewer files."""
+        """They have the fingerprints of fewer files."""
+        before = Recognizer.from_pretrained(saved)
+        found = before(TEXTS)
+        assert any(found)
         change(saved, lambda d: d.update(files={NETWORK[kind]: d["files"][NETWORK[kind]]}))
         (saved / TOKENIZER).write_bytes((saved / TOKENIZER).read_bytes() + b"\n")
-        assert Recognizer.from_pretrained(saved)(TEXTS) == Recognizer.from_pretrained(saved)(TEXTS)
+        again = Recognizer.from_pretrained(saved)
+        assert again(TEXTS) == found
+        assert again.tagger.window == before.tagger.window
+
+    def test_the_longest_input_of_models_of_version_0_1(self, tmp_path: Path) -> None:
+        """It had another key."""
+        folder = write("torch", tmp_path / "model")
+        window = Recognizer.from_pretrained(folder).tagger.window
+        change(folder, lambda d: d.update(reach=d.pop("max_length")))
+        assert Recognizer.from_pretrained(folder).tagger.window == window
+        change(folder, lambda d: d.update(reach=window - 1))
+        assert Recognizer.from_pretrained(folder).tagger.window == window - 1
 
     @pytest.mark.parametrize("name", [TOKENIZER, MENTIONS, "network"])
     def test_a_file_that_may_not_be_read(
@@ -214,7 +236,7 @@ class TestDescriptions:
             *[(kind, "labels", (None, [], "Disease", 3, ["A", "A"], ["A", 1], {})) for kind in KINDS],
             *[(kind, "settings", (None, [], 3)) for kind in KINDS],
             *[(kind, "encoder", (None, [], "x")) for kind in KINDS],
-            ("torch", "reach", (-1, 0, 1.5, "x", None, True)),
+            *[("torch", key, (-1, 0, 1.5, "x", None, True)) for key in ("max_length", "reach")],
             ("torch", "calibration", (-1, 0, "x", None, float("nan"), float("inf"))),
             ("onnx", "onnx", (None, [], "x", 3)),
             ("onnx", "tags", (None, [], ["O"], ["O", "I-Disease"], [1, 2, 3], "O", ["O", "I-Chemical", "I-Disease"])),
@@ -229,10 +251,10 @@ class TestDescriptions:
             with pytest.raises(InputError, match=rf"config.json: '{key}(\..*)?' is .*, and must be "):
                 Recognizer.from_pretrained(folder)
 
-    @pytest.mark.parametrize(("key", "kind"), [("reach", "torch"), ("tokens.window", "onnx")])
+    @pytest.mark.parametrize(("key", "kind"), [("max_length", "torch"), ("tokens.window", "onnx")])
     def test_windows_without_room(self, key: str, kind: str, tmp_path: Path) -> None:
         folder = write(kind, tmp_path / "model")
-        change(folder, lambda d: d.update(reach=2) if kind == "torch" else d["tokens"].update(window=2))
+        change(folder, lambda d: d.update(max_length=2) if kind == "torch" else d["tokens"].update(window=2))
         with pytest.raises(InputError, match=f"config.json: '{key}' is 2, and must be more than"):
             Recognizer.from_pretrained(folder)
 
@@ -240,13 +262,13 @@ class TestDescriptions:
     def test_names_that_fit_each_other_and_not_the_graph(self, fewer: dict[str, int], tmp_path: Path) -> None:
         folder = write("onnx", tmp_path / "model")
         change(folder, lambda d: d.update({key: d[key][:count] for key, count in fewer.items()}))
-        with pytest.raises(InputError, match=r"model.onnx: has \d \w+, and config.json names \d; export"):
+        with pytest.raises(InputError, match=r"model.onnx: has \d \w+, but config.json names \d; export"):
             Recognizer.from_pretrained(folder)
 
     def test_sub_words_that_are_none(self, tmp_path: Path) -> None:
         folder = write("onnx", tmp_path / "model")
         change(folder, lambda d: d["tokens"].update(pad=99_999))
-        with pytest.raises(InputError, match="config.json: 'tokens.pad' is 99999, which is none of"):
+        with pytest.raises(InputError, match="config.json: 'tokens.pad' is 99999, but the tokenizer has no such"):
             Recognizer.from_pretrained(folder)
 
     @pytest.mark.parametrize(
@@ -286,7 +308,7 @@ def test_a_graph_that_takes_or_gives_something_else(tmp_path: Path) -> None:
     ("edit", "message"),
     [
         (lambda d: d["encoder"]["config"].update(model_type="nonsense"), "nonsense"),
-        (lambda d: d["encoder"]["config"].update(hidden_size=64), r"shape of its .* is \[.*32\], .* be \[.*64\]"),
+        (lambda d: d["encoder"]["config"].update(hidden_size=64), r"shape of its .* is \[.*32\], .* must be \[.*64\]"),
         (lambda d: d["encoder"]["config"].update(hidden_size="wide"), "hidden_size"),
     ],
 )
@@ -295,7 +317,7 @@ def test_errors_of_other_libraries_are_one_sentence(
 ) -> None:
     folder = write("torch", tmp_path / "model")
     change(folder, edit)
-    with pytest.raises(InputError, match=f"is not a whole model: .*{message}") as caught:
+    with pytest.raises(InputError, match=f"is not a complete model: .*{message}") as caught:
         Recognizer.from_pretrained(folder)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < len(str(folder)) + 200

@@ -1,8 +1,9 @@
-"""A run that was stopped, killed or damaged goes on to the model of one that never was, bit for bit."""
+"""A run that was stopped, killed or damaged is resumed to the same model, bit for bit."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import random
 import signal
@@ -20,6 +21,7 @@ from forked import Forked
 from mproto import Recognizer, demo, train, write_documents
 from mproto.config import Config, load_config
 from mproto.errors import InputError, MprotoError, Notes
+from mproto.io.replacement import old_folder
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
 from mproto.persistence import tensors as weights
@@ -29,6 +31,7 @@ from mproto.training.folder import read_history
 from mproto.training.interrupt import Interrupted
 from mproto.training.loop import Loop, Progress, State
 from mproto.training.selection import Average, Best, Selection
+from mproto.version import __version__
 from runs import SMALL, labelled, small_config
 
 STEPS = 60
@@ -53,7 +56,7 @@ def new_loop(method: str, selection: Selection, encoder: str) -> Loop:
 
 @pytest.mark.parametrize("method", ["mproto", "tagger"])
 @pytest.mark.parametrize("selection", ["best", "average"])
-def test_a_loop_goes_on_from_any_state(method: str, selection: str, tiny: str) -> None:
+def test_a_loop_resumes_from_any_state(method: str, selection: str, tiny: str) -> None:
     """Across the edge of an epoch (six batches), before and after the best evaluation, and into the averaged part."""
 
     def choose(seen: int) -> Selection:
@@ -203,7 +206,7 @@ def test_a_damaged_checkpoint_is_passed_over(damage: object, config: Config, exp
     assert same(resumed(tmp_path, config, notes), expected)
     (message,) = notes.messages()
     assert newer.name in message
-    assert "goes on from step 4" in message
+    assert "resumes from step 4" in message
 
 
 def test_without_a_whole_checkpoint_training_starts_again(config: Config, expected: Weights, tmp_path: Path) -> None:
@@ -238,7 +241,7 @@ def test_a_full_disk_costs_the_new_checkpoint_only(
         train(labelled(240), config=config, output=tmp_path, on_step=stop_at(8), notes=notes)  # type: ignore[arg-type]
     assert notes.messages() == [
         "5 checkpoints could not be written (I/O error: No space left on device)",
-        "1 times the run could not be written down (I/O error: No space left on device)",
+        "1 times the run could not be saved (I/O error: No space left on device)",
     ]
     assert [path.name[:8] for path in sorted((tmp_path / "checkpoints").iterdir())] == ["00000001", "00000002"]
     monkeypatch.undo()
@@ -276,7 +279,7 @@ def test_stopping_when_the_disk_is_full_says_what_is_left(
             monkeypatch.setattr(weights, "save_file", full)
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(Interrupted, match="could not be written, but that of step 2 is there to resume from"):
+    with pytest.raises(Interrupted, match="could not be written, but the run can be resumed from step 2"):
         train(labelled(240), config=config, output=tmp_path, on_step=interrupt)
 
 
@@ -317,23 +320,51 @@ def test_a_finished_run_is_not_trained_again(config: Config, tmp_path: Path) -> 
     assert (tmp_path / "best" / "model.safetensors").exists()
 
 
-def test_a_log_beside_a_run_does_not_stop_it_from_going_on(config: Config, expected: Weights, tmp_path: Path) -> None:
+def test_a_log_next_to_a_run_does_not_keep_it_from_being_resumed(
+    config: Config, expected: Weights, tmp_path: Path
+) -> None:
     stopped(tmp_path, config)
     (tmp_path / "log.txt").write_text("epoch 1")
-    (tmp_path / "best").rename(tmp_path / ".best.old") if (tmp_path / "best").exists() else None
+    (tmp_path / "best").rename(old_folder(tmp_path / "best")) if (tmp_path / "best").exists() else None
     assert same(resumed(tmp_path, config, Notes()), expected)
     assert (tmp_path / "log.txt").read_text() == "epoch 1"
 
 
-def test_a_run_goes_on_only_as_it_was(config: Config, tmp_path: Path) -> None:
+def test_a_run_is_resumed_only_as_it_was(config: Config, tmp_path: Path) -> None:
     stopped(tmp_path, config)
     with pytest.raises(InputError, match=r"started with training.learning_rate = 0.0005, and not 0.001"):
         other = load_config(settings=[*SHORT, "training.learning_rate=1e-3"], encoder=config.encoder)
         train(labelled(240), config=other, output=tmp_path, resume=True)
-    with pytest.raises(InputError, match="started with other training documents; go on with the same call"):
+    with pytest.raises(InputError, match="started with other training documents; resume it with the same call"):
         train(labelled(40), config=config, output=tmp_path, resume=True)
     with pytest.raises(InputError, match="started with other development documents"):
         train(labelled(240), dev=demo.documents("dev"), config=config, output=tmp_path, resume=True)
+
+
+def test_a_run_is_resumed_only_with_its_version(config: Config, expected: Weights, tmp_path: Path) -> None:
+    stopped(tmp_path, config)
+    run = json.loads((tmp_path / "run.json").read_bytes())
+    assert run.pop("mproto_version") == __version__
+    for version in (None, "0.1.0", "0.1", "0.3.0", "1.2.0"):
+        (tmp_path / "run.json").write_text(json.dumps(run | ({"mproto_version": version} if version else {})))
+        with pytest.raises(InputError) as raised:
+            train(labelled(240), config=config, output=tmp_path, resume=True)
+        assert str(raised.value) == (
+            f"{tmp_path}: this run was started with mproto {version or '0.1'}, and this is mproto {__version__}; "
+            "resume it with that version, or start again with --force"
+        )
+    (tmp_path / "run.json").write_text(json.dumps({**run, "mproto_version": f"{__version__}.post1"}))
+    assert same(resumed(tmp_path, config, Notes()), expected)
+
+
+def test_the_model_of_a_finished_run_of_an_older_version_can_be_used(config: Config, tmp_path: Path) -> None:
+    trained = train(labelled(8), config=config, output=tmp_path)
+    run = json.loads((tmp_path / "run.json").read_bytes())
+    del run["mproto_version"]
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    assert same(Recognizer.from_pretrained(tmp_path).model.state_dict(), trained.model.state_dict())
+    with pytest.raises(InputError, match="started with mproto 0.1"):
+        train(labelled(8), config=config, output=tmp_path, resume=True)
 
 
 def test_resuming_nothing_begins(config: Config, tmp_path: Path) -> None:

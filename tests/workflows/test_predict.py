@@ -15,9 +15,9 @@ import pytest
 from mproto import Document, Gazetteer, Recognizer, Span, demo, read_documents
 from mproto.cli import main
 from mproto.errors import InputError
-from mproto.io.journal import Journal
+from mproto.io.resumable import ResumableLog
 from mproto.io.sources import Source
-from mproto.workflows.predict import Reading, predict_file, predict_page
+from mproto.workflows.predict import PREDICTIONS, Reading, predict_file, predict_page
 from runs import small_model
 
 DOCUMENTS = [Document(f"text number {i}", id=str(i)) for i in range(7)]
@@ -33,7 +33,7 @@ class StoppedError(Exception):
 
 
 @pytest.mark.parametrize("stop", range(8))
-def test_work_goes_on_where_it_was_stopped(stop: int, tmp_path: Path) -> None:
+def test_work_is_resumed_where_it_was_stopped(stop: int, tmp_path: Path) -> None:
     seen: list[str] = []
 
     def predict(documents: Iterator[Document]) -> Iterator[Document]:
@@ -42,66 +42,64 @@ def test_work_goes_on_where_it_was_stopped(stop: int, tmp_path: Path) -> None:
             yield document
 
     found: list[Document] = []
-    with pytest.raises(StoppedError), Journal(tmp_path / "out", "a model", resume=False) as journal:
-        for number, document in enumerate(journal.follow(DOCUMENTS, predict)):
+    with pytest.raises(StoppedError), ResumableLog(tmp_path / "out", "a model", PREDICTIONS, resume=False) as log:
+        for number, document in enumerate(log.run(DOCUMENTS, predict)):
             if number == stop:
                 raise StoppedError
             found.append(document)
         raise StoppedError
-    assert journal.path.exists() == bool(seen)
-    with Journal(tmp_path / "out", "a model", resume=True) as journal:
-        again = list(journal.follow(DOCUMENTS, predict))
+    assert log.path.exists() == bool(seen)
+    with ResumableLog(tmp_path / "out", "a model", PREDICTIONS, resume=True) as log:
+        again = list(log.run(DOCUMENTS, predict))
     assert again == list(label(iter(DOCUMENTS)))
     assert sorted(seen) == [document.id for document in DOCUMENTS]  # each once
     assert not list(tmp_path.iterdir())
 
 
-class TestJournal:
+class TestResumableLog:
     @pytest.fixture
     def stopped(self, tmp_path: Path) -> Path:
-        with pytest.raises(StoppedError), Journal(tmp_path / "out", "a model", resume=False) as journal:
-            for number, _ in enumerate(journal.follow(DOCUMENTS, label)):
+        with pytest.raises(StoppedError), ResumableLog(tmp_path / "out", "a model", PREDICTIONS, resume=False) as log:
+            for number, _ in enumerate(log.run(DOCUMENTS, label)):
                 if number == 3:
                     raise StoppedError
         return tmp_path / "out"
 
     def test_other_work(self, stopped: Path) -> None:
         with pytest.raises(InputError, match="another model.*--force instead of --resume"):
-            Journal(stopped, "another", resume=True)
+            ResumableLog(stopped, "another", PREDICTIONS, resume=True)
 
     def test_other_documents(self, stopped: Path) -> None:
         changed = [*DOCUMENTS[:2], Document("something else"), *DOCUMENTS[3:]]
         with (
             pytest.raises(InputError, match="document 3 is not the one"),
-            Journal(stopped, "a model", resume=True) as j,
+            ResumableLog(stopped, "a model", PREDICTIONS, resume=True) as log,
         ):
-            list(j.follow(changed, label))
+            list(log.run(changed, label))
 
     def test_a_line_that_was_cut(self, stopped: Path) -> None:
-        journal = Journal(stopped, "a model", resume=True)
-        journal.path.write_bytes(journal.path.read_bytes()[:-5])
-        with Journal(stopped, "a model", resume=True) as journal:
-            assert len(list(journal.follow(DOCUMENTS, label))) == len(DOCUMENTS)
+        log = ResumableLog(stopped, "a model", PREDICTIONS, resume=True)
+        log.path.write_bytes(log.path.read_bytes()[:-5])
+        with ResumableLog(stopped, "a model", PREDICTIONS, resume=True) as log:
+            assert len(list(log.run(DOCUMENTS, label))) == len(DOCUMENTS)
 
-    def test_nothing_is_thrown_away_that_nobody_speaks_of(self, stopped: Path) -> None:
-        journal = Journal(stopped, "a model", resume=True)
-        before = journal.path.read_bytes()
-        message = (
-            "out: work on this output was stopped after 4 documents; go on with --resume, or begin anew with --force"
-        )
+    def test_nothing_is_discarded_without_an_option(self, stopped: Path) -> None:
+        log = ResumableLog(stopped, "a model", PREDICTIONS, resume=True)
+        before = log.path.read_bytes()
+        message = "out: work on this output was stopped after 4 documents; resume it with --resume, or start again"
         with pytest.raises(InputError, match=message):
-            Journal(stopped, "another", resume=False)
-        assert journal.path.read_bytes() == before
+            ResumableLog(stopped, "another", PREDICTIONS, resume=False)
+        assert log.path.read_bytes() == before
 
-    def test_by_force_it_begins_anew(self, stopped: Path) -> None:
-        with Journal(stopped, "another", resume=False, force=True) as journal:
-            assert len(list(journal.follow(DOCUMENTS, label))) == len(DOCUMENTS)
+    def test_force_starts_again(self, stopped: Path) -> None:
+        with ResumableLog(stopped, "another", PREDICTIONS, resume=False, force=True) as log:
+            assert len(list(log.run(DOCUMENTS, label))) == len(DOCUMENTS)
         assert not list(stopped.parent.iterdir())
 
-    def test_a_journal_without_a_document_is_no_work(self, tmp_path: Path) -> None:
-        with Journal(tmp_path / "out", "a model", resume=False) as journal:
-            assert journal.path.exists()  # as it is after a kill
-            with Journal(tmp_path / "out", "another", resume=False):
+    def test_a_log_without_a_document_is_no_work(self, tmp_path: Path) -> None:
+        with ResumableLog(tmp_path / "out", "a model", PREDICTIONS, resume=False) as log:
+            assert log.path.exists()  # as it is after a kill
+            with ResumableLog(tmp_path / "out", "another", PREDICTIONS, resume=False):
                 pass
 
 

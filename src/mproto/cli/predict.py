@@ -21,7 +21,7 @@ from mproto.cli.arguments import (
 )
 from mproto.cli.console import counting, notes_as_dict, print_json, print_notes, progress, stdout
 from mproto.errors import InputError, Notes
-from mproto.io.control_characters import visible
+from mproto.io.control_characters import escape_controls
 
 if TYPE_CHECKING:
     import argparse
@@ -144,12 +144,12 @@ def _highlight(documents: Iterable[Document], labels: tuple[str, ...]) -> None:
     colours = {label: COLOURS[number % len(COLOURS)] for number, label in enumerate(labels)}
     console = stdout()
     for document in documents:
-        safe, text, position = visible(document.text), Text(), 0
+        safe, text, position = escape_controls(document.text), Text(), 0
         for start, end, label in document.spans:
             if start < position:
                 continue
             text.append(safe[position:start])
-            text.append(f"[{safe[start:end]} {visible(label)}]", style=f"bold {colours.get(label, 'white')}")
+            text.append(f"[{safe[start:end]} {escape_controls(label)}]", style=f"bold {colours.get(label, 'white')}")
             position = end
         text.append(safe[position:])
         console.print(text, soft_wrap=True)

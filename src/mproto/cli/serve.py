@@ -78,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace) -> None:
+    from mproto.persistence.files import recover_model
     from mproto.persistence.hub import HUB_NAME
     from mproto.service.limits import Limits
 
@@ -90,6 +91,7 @@ def run(parsed: argparse.Namespace) -> None:
     except ModuleNotFoundError:
         raise MissingExtraError("serving a model", "serve") from None
 
+    recover_model(Path(parsed.model))
     if not Path(parsed.model).is_dir() and not HUB_NAME.fullmatch(parsed.model):
         raise InputError("is not a folder", path=parsed.model, hint="name a model or the folder of a training run")
     gazetteer = load_gazetteer(parsed) if parsed.gazetteer else None

@@ -1,6 +1,7 @@
-"""Automata of large gazetteers on disk: building one of a million terms takes seconds, loading it does not.
+"""A cache of automata of large gazetteers, which take seconds to build.
 
-An entry is a folder named after the content of the gazetteer, the options and the version, so nothing is ever stale.
+The name of an entry is a hash of the gazetteer, the options and the version. So no entry is ever
+out of date.
 """
 
 from __future__ import annotations
@@ -8,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from array import array
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from mproto.gazetteer.automaton import DoubleArray
 from mproto.gazetteer.vocabulary import Vocabulary
+from mproto.io.atomic import Staged
 
 if TYPE_CHECKING:
     from mproto.gazetteer.entries import Gazetteer
@@ -25,23 +25,26 @@ if TYPE_CHECKING:
 
 VERSION = 2
 ARRAYS = {"entries": "I", "ends": "I", "labels": "i", "word-ends": "I", "word-numbers": "I"}
-"""The arrays of patterns and vocabulary, and what they hold."""
+"""The arrays of patterns and vocabulary, with their type codes."""
 WORTH_IT = 20_000
-"""Smaller gazetteers are built faster than they are found on disk."""
+"""Terms; automata of smaller gazetteers are built as fast as they are loaded."""
 
 
 def default_folder() -> Path:
-    """`$XDG_CACHE_HOME/mproto/matchers`, or where caches are kept without it."""
+    """Return `$XDG_CACHE_HOME/mproto/matchers`.
+
+    Without the variable, `~/.cache/mproto/matchers`.
+    """
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mproto" / "matchers"
 
 
 def _path(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> Path:
-    key = f"{VERSION} {gazetteer.fingerprint} {replace(options, names=None).key}"  # names are no part of it
+    key = f"{VERSION} {gazetteer.fingerprint} {replace(options, names=None).key}"  # names do not change the automaton
     return folder / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def load(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> Compiled | None:
-    """What `save` kept, or nothing where it is not there, damaged or unreadable."""
+    """Load what `save` wrote; return `None` if it is missing, damaged or unreadable."""
     from mproto.gazetteer.matcher import Compiled, Patterns
 
     if len(gazetteer) < WORTH_IT:
@@ -63,7 +66,7 @@ def load(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> Compiled 
 
 
 def save(folder: Path, gazetteer: Gazetteer, options: MatchOptions, compiled: Compiled) -> None:
-    """Keep an automaton; a disk that is full or read-only only costs the time next time."""
+    """Save an automaton. If it cannot be written, it is built again the next time."""
     automaton, patterns, vocabulary = compiled
     if len(gazetteer) < WORTH_IT or not isinstance(automaton, DoubleArray):
         return
@@ -71,16 +74,13 @@ def save(folder: Path, gazetteer: Gazetteer, options: MatchOptions, compiled: Co
     arrays = (patterns.entries, patterns.ends, patterns.labels, vocabulary.ends, vocabulary.numbers)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as scratch:
-            new = Path(scratch) / "new"
-            new.mkdir()
-            (new / "automaton").write_bytes(automaton.to_bytes())
+        with Staged(path, is_folder=True) as new:
+            (new.path / "automaton").write_bytes(automaton.to_bytes())
             for name, values in zip(ARRAYS, arrays, strict=True):
-                (new / name).write_bytes(values.tobytes())
-            (new / "letters").write_bytes(vocabulary.letters.encode("utf-8", "surrogatepass"))
+                (new.path / name).write_bytes(values.tobytes())
+            (new.path / "letters").write_bytes(vocabulary.letters.encode("utf-8", "surrogatepass"))
             lengths = [*map(len, arrays), len(vocabulary.letters)]
-            (new / "meta.json").write_text(json.dumps({"lengths": lengths, "longest": patterns.longest}))
-            shutil.rmtree(path, ignore_errors=True)
+            (new.path / "meta.json").write_text(json.dumps({"lengths": lengths, "longest": patterns.longest}))
             new.rename(path)
     except OSError:
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from mproto.io.control_characters import visible
+from mproto.io.control_characters import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -105,7 +105,7 @@ def marked(text: str, spans: Iterable[tuple[int, int, str]], colours: Mapping[st
         colours: the CSS class of each label.
         named: whether to show the labels.
     """
-    text = visible(text)
+    text = escape_controls(text)
     html, position = "", 0
     for start, end, label in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start < position:

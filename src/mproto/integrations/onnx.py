@@ -13,6 +13,7 @@ from mproto.persistence.card import SCORES
 from mproto.persistence.files import GRAPH_FILE as FILE
 from mproto.persistence.files import TOKENIZER, write_description
 from mproto.persistence.manifest import GRAPH
+from mproto.persistence.mentions import save_mentions
 from mproto.version import __version__
 
 try:
@@ -23,10 +24,10 @@ except ImportError as missing:
 
 import torch
 
-from mproto.inference.onnx import PROTOTYPES, TAGS, OnnxTagger
 from mproto.integrations.onnx_decoding import OPSET, decoding_graph, select_graph
 from mproto.integrations.onnx_int8 import quantize
 from mproto.integrations.onnx_network import INPUTS, Network, network_of
+from mproto.persistence.onnx_model import PROTOTYPES, TAGS, OnnxModel
 from mproto.recognizer import Recognizer
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
     onnx.save(graph, folder / FILE)
     (folder / TOKENIZER).write_text(model.tokens.to_json(), "utf-8")
     if recognizer.mentions is not None:
-        recognizer.mentions.save(folder)
+        save_mentions(recognizer.mentions, folder)
     about = {
         "mproto_version": __version__,
         "onnx": {"graph": GRAPH, "int8": int8},
@@ -76,7 +77,7 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
     write_description(folder, about)
     # The model card is written by a recogniser of the exported model, because it describes the export.
     exported = Recognizer(
-        OnnxTagger(folder, about), recognizer.config, recognizer.card, name_types=recognizer.name_types
+        OnnxModel(folder, about), recognizer.config, recognizer.card, name_types=recognizer.name_types
     )
     (folder / "README.md").write_text(exported.model_card(), "utf-8")
 

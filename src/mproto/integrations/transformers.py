@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoModelForTokenClassification
 
 from mproto.errors import InputError
 from mproto.inference.tagger import Tagged
-from mproto.io.outputs import usual_permissions
+from mproto.io.atomic import usual_permissions
 from mproto.models.baselines.self_training import SelfTrainingModel
 from mproto.models.baselines.tagger import TaggerModel
 from mproto.models.batch import collate

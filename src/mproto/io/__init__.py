@@ -1,1 +1,1 @@
-"""Files in and out: sources, whole-or-nothing outputs, temporary names, control characters."""
+"""Read and write files: sources, atomic outputs, locks and temporary files, logs to resume from."""

@@ -1,4 +1,4 @@
-"""Reading files: compressed or not, UTF-8 with or without a mark, any line end, one piece at a time."""
+"""Read files as streams: gzipped or not, with or without a byte order mark, with any line ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 GZIP_MAGIC = b"\x1f\x8b"
 HEAD_BYTES = 1 << 20
-"""How much of a file is looked at to tell its format."""
+"""The size of the part of a file that its format is detected from."""
 PIPE_HEAD_BYTES = 1 << 16
 """The same for pipes, which may be slow."""
 
@@ -36,12 +36,14 @@ class Source:
     """One input: a file, gzipped or not, a folder, a pipe, or `-` for standard input.
 
     Args:
-        path: where it is.
-        notes: where wrong records and losses are counted.
-        on_bytes: called with the number of bytes of every chunk taken from the disk, for a progress bar.
+        path: its path.
+        notes: counts wrong records and losses.
+        on_bytes: called with the number of bytes of every chunk that is read from the disk, for a
+            progress bar.
 
     Attributes:
-        line: where the record begins that was read last, for whoever finds it wrong only later; not all formats have one.
+        line: the line on which the last record begins, for errors that are found later; some
+            formats do not set it.
     """
 
     def __init__(self, path: Path | str, notes: Notes | None = None, on_bytes: OnBytes | None = None) -> None:
@@ -53,7 +55,10 @@ class Source:
 
     @cached_property
     def path(self) -> Path:
-        """Where it is; taken apart only when somebody asks, since folders may hold tens of thousands of files."""
+        """The path.
+
+        It is parsed on first use, since folders may hold tens of thousands of files.
+        """
         return Path(self._place)
 
     @property
@@ -66,7 +71,7 @@ class Source:
 
     @property
     def is_pipe(self) -> bool:
-        """Whether it can be read only once: standard input, a named pipe, a process substitution."""
+        """Whether it can be read only once, such as standard input or a named pipe."""
         if self.is_stdin:
             return True
         try:
@@ -77,24 +82,27 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The file's suffix in lower case, that of the file inside where it is gzipped by name."""
+        """The suffix in lower case; if it is `.gz`, the suffix before it."""
         path = self.path.with_suffix("") if self.path.suffix.lower() == ".gz" else self.path
         return path.suffix.lower()
 
     @property
     def shown(self) -> Path | str:
-        """What people call it."""
+        """Its name in messages."""
         return "standard input" if self.is_stdin else self.path
 
     def beside(self, path: Path | str) -> Source:
-        """Another file of the same input, with the same notes and progress."""
+        """Return another file of the same input, with the same notes and progress."""
         return Source(path, self.notes, self._on_bytes)
 
     def error(self, message: str, line: int | None = None, hint: str | None = None) -> InputError:
         return InputError(message, path=self.shown, line=line, hint=hint)
 
     def open(self) -> IO[bytes]:
-        """The bytes of the file, decompressed where they are gzipped (told by content, not by name)."""
+        """Open the file for reading bytes.
+
+        Gzip is detected by content, not by name, and decompressed.
+        """
         raw = io.BufferedReader(self._open_raw(), 1 << 16)
         if self.guard(lambda: raw.peek(2))[:2] == GZIP_MAGIC:
             return cast("IO[bytes]", _Gunzipped(raw))
@@ -118,7 +126,10 @@ class Source:
             raise self.error(f"cannot be read ({error.strerror})", hint="check the path and its permissions") from None
 
     def head(self) -> bytes:
-        """The first bytes, decompressed and without a byte order mark; nothing is consumed."""
+        """Return the first bytes, decompressed and without a byte order mark.
+
+        Nothing is consumed.
+        """
         if self.is_pipe:
             self._open_raw()
             data = cast("_Pipe", self._pipe).head
@@ -132,7 +143,7 @@ class Source:
         return self._without_mark(data)
 
     def raw_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Lines with their numbers from 1, without line ends and without a byte order mark, not yet decoded."""
+        """Yield undecoded lines and their numbers from 1, without line ends and byte order mark."""
         with self.open() as stream:
             number = 0
             for number, line in enumerate(self._guarded(stream), 1):
@@ -149,7 +160,7 @@ class Source:
             raise self.error(f"{place} is not UTF-8", number, _ENCODING_HINT) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Decoded lines with their numbers; a line that is not UTF-8 is rejected."""
+        """Yield decoded lines with their numbers; a line that is not UTF-8 is rejected."""
         for number, line in self.raw_lines():
             try:
                 text = self.decode(line, number)
@@ -159,7 +170,10 @@ class Source:
                 yield number, text
 
     def text(self) -> str:
-        """The whole file, for formats of one document a file, just as it is but for a byte order mark."""
+        """Return the text of the whole file, without a byte order mark.
+
+        For formats with one document per file.
+        """
         data = self._without_mark(self._bytes())
         try:
             return data.decode("utf-8")
@@ -170,7 +184,7 @@ class Source:
             return self.decode(line, data.count(b"\n", 0, error.start) + 1)
 
     def _bytes(self) -> bytes:
-        """All of the file at once, by as few calls as there can be: folders may hold tens of thousands of small ones."""
+        """Read the whole file with few system calls: a folder may hold very many files."""
         if self._pipe or self.is_stdin:
             with self.open() as stream:
                 return self.guard(stream.read)
@@ -189,14 +203,17 @@ class Source:
         return data.removeprefix(codecs.BOM_UTF8)
 
     def guard(self, read: Callable[[], T]) -> T:
-        """What a read gives; a file that is damaged or cannot be read is an error for people."""
+        """Call a function that reads.
+
+        Turn the errors of damaged and unreadable files into `InputError`.
+        """
         try:
             return read()
         except _DAMAGE as error:
             raise self._damaged(error) from None
 
     def _guarded(self, lines: Iterable[T]) -> Iterator[T]:
-        """The same for reading on and on."""
+        """Do the same for an iterator."""
         try:
             yield from lines
         except _DAMAGE as error:
@@ -207,7 +224,10 @@ class Source:
 
 
 class _Pipe(io.RawIOBase):
-    """A stream that can be read only once, whose beginning is kept so that it can be looked at first."""
+    """A stream that can be read only once.
+
+    Its beginning is kept, so that it can be inspected before it is read.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -231,7 +251,7 @@ class _Pipe(io.RawIOBase):
 
 
 class _Gunzipped(gzip.GzipFile):
-    """What a gzipped file holds; closing it closes the file."""
+    """The content of a gzipped file; closing it closes the file."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         super().__init__(fileobj=raw, mode="rb")
@@ -243,7 +263,7 @@ class _Gunzipped(gzip.GzipFile):
 
 
 class _Counted(io.RawIOBase):
-    """A raw file that reports how many bytes were taken from it."""
+    """A raw file that reports how many bytes are read from it."""
 
     def __init__(self, file: io.FileIO, on_bytes: OnBytes) -> None:
         self._file, self._on_bytes = file, on_bytes

@@ -1,28 +1,33 @@
-"""Temporary names beside an output: locked while their writer lives, so that those of dead writers can be told, and go."""
+"""Temporary files and folders next to an output.
+
+They are locked while their writer lives. So leftovers of killed writers can be told from files that
+are being written.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-if sys.platform != "win32":
-    import fcntl
+from mproto.io.locks import try_lock, unlock
 
 SUFFIX = ".partial"
+_TEMPORARY_NAME = re.compile(rf"\..*[a-z0-9_]{{8}}{re.escape(SUFFIX)}", re.DOTALL)
 
 
-def make_partial(path: Path, *, is_folder: bool = False) -> tuple[Path, int | None]:
-    """A new file or folder to write before it gets its name, and the lock on it, a handle to be closed when it has it.
+def make_temporary(path: Path, *, is_folder: bool = False) -> tuple[Path, int | None]:
+    """Create a temporary file or folder next to a path.
 
-    Where there are no such locks (Windows, some network drives), nothing is locked.
+    Return it and the handle that holds its lock.
+
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     while True:
         if is_folder:
@@ -32,27 +37,48 @@ def make_partial(path: Path, *, is_folder: bool = False) -> tuple[Path, int | No
             os.close(handle)
             temporary = Path(name)
         try:
-            lock = _lock(temporary)
-        except (BlockingIOError, FileNotFoundError):  # somebody took it for a dead one before it was locked
+            lock = try_lock(temporary)
+        except (BlockingIOError, FileNotFoundError):  # another process took it for a leftover before it was locked
             continue
-        except OSError:
+        except OSError:  # a file system without locks
             return temporary, None
         if temporary.exists():
             return temporary, lock
-        if lock is not None:
-            os.close(lock)
+        unlock(lock)
 
 
-def clear_partials(path: Path) -> None:
-    """Remove what writers of this path have left who are dead; what a living one writes is not touched."""
-    dead = re.compile(rf"{re.escape(_prefix(path))}[a-z0-9_]{{8}}{re.escape(SUFFIX)}")
+def clear_leftovers(path: Path) -> None:
+    """Remove the temporary files that killed writers of this path left.
+
+    Those of living writers stay.
+    """
+    leftover = re.compile(rf"{re.escape(_prefix(path))}[a-z0-9_]{{8}}{re.escape(SUFFIX)}")
     with suppress(OSError):
-        for found in [found for found in path.parent.iterdir() if dead.fullmatch(found.name)]:
-            _clear(found)
+        for found in [found for found in path.parent.iterdir() if leftover.fullmatch(found.name)]:
+            _remove_unlocked(found)
+
+
+def is_temporary(name: str) -> bool:
+    """Return whether this is the name of a temporary file or folder, of whatever output."""
+    return bool(_TEMPORARY_NAME.fullmatch(name))
+
+
+def delete_folder(folder: Path, path: Path) -> None:
+    """Delete a folder that has been replaced by `path`.
+
+    It first gets the name of a temporary folder of that path, so that a folder that is half deleted
+    cannot be mistaken for a complete one.
+
+    Raises:
+        OSError: it cannot be renamed.
+    """
+    temporary = path.parent / f"{_prefix(path)}{secrets.token_hex(4)}{SUFFIX}"
+    folder.rename(temporary)
+    shutil.rmtree(temporary, ignore_errors=True)
 
 
 def remove(temporary: Path) -> None:
-    """A file or a folder that may be gone already."""
+    """Remove a file or folder, if it is there."""
     if temporary.is_dir():
         shutil.rmtree(temporary, ignore_errors=True)
     else:
@@ -63,31 +89,13 @@ def _prefix(path: Path) -> str:
     return f".{path.name[:100]}."
 
 
-def _clear(found: Path) -> None:
-    with suppress(OSError):  # its writer lives, or it is not ours
-        lock = _lock(found)
+def _remove_unlocked(found: Path) -> None:
+    with suppress(OSError):  # its writer lives, or it belongs to another user
+        lock = try_lock(found)
         if lock is not None:
             try:
                 remove(found)
             finally:
-                os.close(lock)
-        elif not found.is_dir():  # Windows: it removes no file that is open, but of folders one cannot tell
+                unlock(lock)
+        elif not found.is_dir():  # Windows removes no open file; of a folder it does not say whether it is in use
             found.unlink()
-
-
-def _lock(path: Path) -> int | None:
-    """A handle that holds the lock on a file or folder; the system lets go of it when the process ends, however it ends.
-
-    Raises:
-        BlockingIOError: somebody else holds it.
-        OSError: it cannot be locked.
-    """
-    handle = None
-    if sys.platform != "win32":
-        handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise
-    return handle

@@ -21,6 +21,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
 from mproto.errors import InputError, in_short
+from mproto.io.hub_probe import hub_answers
 from mproto.models.available import EMBEDDED, WEIGHTS, check_embedded, embedded_folder, why_unusable
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-HUB_TIMEOUT = 3.0
-"""Seconds. The library itself would retry for half a minute."""
 ATTENTION_DROPOUT = ("attention_probs_dropout_prob", "attention_dropout")
 """Names of the setting in Hugging Face configs."""
 LIST = "`mproto encoders` lists the encoders on this machine"
@@ -177,7 +176,7 @@ def _is_cached(name: str) -> bool:
 
 
 def _ask_hub(name: str) -> None:
-    """Check that the hub has the model, in one request.
+    """Check that the hub has the model, in one short request.
 
     Transformers would retry for minutes, for every file.
 
@@ -189,16 +188,18 @@ def _ask_hub(name: str) -> None:
         raise InputError(
             f"encoder {name!r} is not on this machine, and HF_HUB_OFFLINE is set, so it is not downloaded", hint=offline
         )
+    no_answer = f"encoder {name!r} is not on this machine, and the Hugging Face hub does not answer"
     try:
-        huggingface_hub.HfApi().model_info(name, timeout=HUB_TIMEOUT)
+        answers = hub_answers(name)
     except RepositoryNotFoundError as error:  # gated ones too
         problem = (
             f"encoder {name!r} is not on this machine, and not on the Hugging Face hub, or you have no access to it"
         )
         raise InputError(problem, hint=f"check its name, or run `hf auth login` if it is private; {LIST}") from error
-    except Exception as error:  # connection errors differ between versions of huggingface_hub
-        problem = f"encoder {name!r} is not on this machine, and the Hugging Face hub does not answer"
-        raise InputError(problem, hint=offline) from error
+    except Exception as error:  # the classes of errors differ between versions of the hub's library
+        raise InputError(no_answer, hint=offline) from error
+    if not answers:
+        raise InputError(no_answer, hint=offline)
 
 
 def _no_pooler(config: PretrainedConfig) -> dict[str, bool]:

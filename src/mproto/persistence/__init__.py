@@ -1,1 +1,1 @@
-"""A model on disk: its folder, its card, and the Hugging Face hub."""
+"""Models on disk: their folder, their card, and the Hugging Face hub."""

@@ -1,6 +1,6 @@
-"""The model card: a README that tells whoever finds the model what it is, what it learnt from, and where it will fail.
+"""The model card: a README about a model, its training data and its limits.
 
-Labels, names and whatever else a user wrote are text of somebody else's: here they can break neither YAML nor Markdown.
+Labels, names and other text of users are escaped, so that they can break neither YAML nor Markdown.
 """
 
 from __future__ import annotations
@@ -14,20 +14,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-DOCUMENTS, BY_PEOPLE, GAZETTEER, SCORES = "training documents", "documents labelled by people", "gazetteer", "scores"
+DOCUMENTS, HUMAN_LABELLED = "training documents", "documents labelled by people"
+GAZETTEER, SCORES = "gazetteer", "scores"
 CALIBRATED = "scores of entities calibrated on"
-NAMES = "types matched as names"  # mproto 0.1 saved them here; see `name_types`
-"""What a card may hold that has a place of its own; whatever else it holds is listed as it is."""
+NAMES = "types matched as names"  # where version 0.1 saved them; see `name_types`
+"""The entries of a card that have a place of their own in the README; others are listed
+unchanged."""
 MEASURES = ("precision", "recall", "f1")
 _MARKUP = re.compile(r"[\\`*_\[\]<>#|&~$]|:(?=//)|^[-+=]")
 _NUMBER = re.compile(r"^(\d+)([.)])(?=\s|$)")
-"""What would begin a list; the others of that kind are at the end of `_MARKUP`."""
+"""The start of a numbered list; the starts of other lists are at the end of `_MARKUP`."""
 TAGS = ("mproto", "named-entity-recognition")
 DISTANT_TAGS = ("distant-supervision", "gazetteer")
 
 
 class Score(NamedTuple):
-    """What was measured, as fractions; an entry of `card["scores"]` is a mapping with these keys, or some of them."""
+    """The scores on a corpus, as fractions.
+
+    An entry of `card["scores"]` is a mapping with `corpus` and some of `MEASURES`.
+    """
 
     corpus: str
     values: dict[str, float]
@@ -46,26 +51,27 @@ def model_card(
     keeps_case: bool | None = None,
     int8: bool | None = None,
 ) -> str:
-    """A model card as Hugging Face has them: Markdown behind a block of YAML.
+    """Return a model card in the format of Hugging Face: a block of YAML, then Markdown.
 
     Args:
         labels: the entity types.
-        method: that it was trained with.
-        encoder: its name.
-        card: what is known of the training, by the names above. `scores` is a list of mappings, with `corpus` and any of
-            `precision`, `recall` and `f1`, as `Counts.as_dict` gives them; they go into the `model-index` too.
-        version: of mproto.
-        settings: of the run.
+        method: the method that it was trained with.
+        encoder: the name of the encoder.
+        card: facts about the training, with the keys above. `scores` is a list of mappings with
+            `corpus` and any of `precision`, `recall` and `f1`, as `Counts.as_dict` returns them;
+            they go into the `model-index`, too.
+        version: the version of mproto.
+        settings: the settings of the run.
         name_types: entity types whose terms were matched as names in training.
-        scheme: of the tags; where it is `io`, the card warns of entities that touch.
-        keeps_case: whether the encoder's tokenizer does; where not, the card says so.
-        int8: of an exported model, whether its weights have eight bits.
+        scheme: the tagging scheme; with `io`, the card warns that adjacent entities are merged.
+        keeps_case: whether the encoder's tokenizer keeps letter case; if not, the card says so.
+        int8: for an exported model, whether its weights have eight bits.
     """
     scores = _scores(card)
     title = f"Named-entity recogniser: {', '.join(labels)}"
     needs = f"`pip install 'mproto-ner[{'train' if int8 is None else 'onnx'}]'` installs what this needs."
     sections = [
-        [f"# {_text(title)}", "", *_what(labels, method, encoder, version), *_form(int8)],
+        [f"# {_text(title)}", "", *_summary(labels, method, encoder, version), *_form(int8)],
         ["## Training data", "", *_data(card, settings, name_types), *_rest(card, scores)],
         ["## Scores", "", *_measured(scores)],
         ["## Limits", "", *_limits(card, settings, scheme, keeps_case)],
@@ -88,7 +94,7 @@ mproto evaluate this-folder test.jsonl
 
 
 def with_scores(card: Mapping[str, Any], corpus: str, values: Mapping[str, float]) -> dict[str, Any]:
-    """A card that also says how good a model is on a corpus; what it said of this corpus before is replaced."""
+    """Return a card with the scores on a corpus added; older scores on this corpus are replaced."""
     others = [one for one in card[SCORES] if one.get("corpus") != corpus] if _scores(card) else []
     return {**card, SCORES: [*others, {"corpus": corpus, **{measure: values[measure] for measure in MEASURES}}]}
 
@@ -107,49 +113,49 @@ def _front_matter(title: str, card: Mapping[str, Any], scores: Sequence[Score]) 
     yield "---"
 
 
-def _what(labels: Sequence[str], method: str, encoder: str, version: str) -> Iterator[str]:
-    yield "Finds entities in text, with their places and scores. It knows these types:"
+def _summary(labels: Sequence[str], method: str, encoder: str, version: str) -> Iterator[str]:
+    yield "Finds entities in text, with their offsets and scores. Entity types:"
     yield ""
     yield from (f"- {_text(label)}" for label in labels)
     yield ""
-    yield f"Made with mproto {_text(version)}: method {_text(method)}, on the encoder {_text(encoder)}."
+    yield f"Trained with mproto {_text(version)}: method {_text(method)}, encoder {_text(encoder)}."
 
 
 def _form(int8: bool | None) -> Iterator[str]:
     if int8 is not None:
         yield ""
-        bits = "rounded to eight bits, which may change what it finds a little" if int8 else "as they were trained"
-        yield f"It is exported: a graph of ONNX, which needs no torch, with weights {bits}."
+        bits = "rounded to eight bits, which may change its predictions a little" if int8 else "as they were trained"
+        yield f"This is an exported model: an ONNX graph, which needs no torch, with weights {bits}."
 
 
 def _data(card: Mapping[str, Any], settings: Mapping[str, Any], name_types: Sequence[str]) -> Iterator[str]:
-    documents, people = card.get(DOCUMENTS), card.get(BY_PEOPLE)
+    documents, labelled = card.get(DOCUMENTS), card.get(HUMAN_LABELLED)
     if documents is not None and GAZETTEER in card:
-        yield f"- {_count(documents)} documents, labelled by looking up the terms of a gazetteer, not by people."
+        yield f"- {_count(documents)} documents, labelled by looking up the terms of a gazetteer, not by humans."
     elif documents is not None:
-        yield f"- {_count(documents)} documents with labels; whether people or a term list gave these was not recorded."
-    if people is not None:
-        yield f"- {_count(people)} documents that people labelled."
-    if documents is None and people is None:
-        yield "- What it was trained on was not recorded."
+        yield f"- {_count(documents)} labelled documents; it was not recorded whether by humans or by a gazetteer."
+    if labelled is not None:
+        yield f"- {_count(labelled)} human-labelled documents."
+    if documents is None and labelled is None:
+        yield "- The training data were not recorded."
     if GAZETTEER in card:
-        yield f"- Terms of the gazetteer: {_text(card[GAZETTEER])}. The fingerprint tells whether two are the same."
+        yield f"- Terms of the gazetteer: {_text(card[GAZETTEER])}. Equal gazetteers have equal fingerprints."
     if name_types:
         yield f"- Types matched as names: {', '.join(map(_text, name_types))}."
     seed = settings.get("training", {}).get("seed")
     if seed is not None:
-        yield f"- Every setting of the run is in config.json, such as its seed, {_text(seed)}."
+        yield f"- All settings of the run are in config.json; its seed was {_text(seed)}."
 
 
 def _rest(card: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[str]:
-    """What has no place of its own; scores too, where they are not what they should be."""
-    placed = {DOCUMENTS, BY_PEOPLE, GAZETTEER, CALIBRATED, NAMES, *([SCORES] if scores else [])}
+    """Yield the entries without a place of their own, and scores that are not valid."""
+    placed = {DOCUMENTS, HUMAN_LABELLED, GAZETTEER, CALIBRATED, NAMES, *([SCORES] if scores else [])}
     yield from (f"- {_text(key)}: {_text(value)}" for key, value in card.items() if key not in placed)
 
 
 def _measured(scores: Sequence[Score]) -> Iterator[str]:
     if not scores:
-        yield "None were recorded. `mproto evaluate` measures them on text that people labelled; do so before relying on it."
+        yield "No scores were recorded. Measure them with `mproto evaluate` on human-labelled text before you rely on it."
         return
     yield f"| corpus | {' | '.join(MEASURES)} |"
     yield "|---" * (1 + len(MEASURES)) + "|"
@@ -157,36 +163,36 @@ def _measured(scores: Sequence[Score]) -> Iterator[str]:
         values = (f"{100 * score.values[m]:.2f}" if m in score.values else "" for m in MEASURES)
         yield f"| {_text(score.corpus)} | {' | '.join(values)} |"
     yield ""
-    yield "In percent, counted strictly: an entity is right if its first word, its last word and its type are. Precision"
-    yield "is the share of what the model found that is right, recall the share of what is there that it found, F1 their"
-    yield "harmonic mean."
+    yield "In percent, with strict matching: a predicted entity is correct if its first word, its last word and its type"
+    yield "are. Precision is the share of predicted entities that are correct, recall the share of the gold entities that"
+    yield "are found, and F1 their harmonic mean."
 
 
 def _limits(
     card: Mapping[str, Any], settings: Mapping[str, Any], scheme: str | None, keeps_case: bool | None
 ) -> Iterator[str]:
     if GAZETTEER in card:
-        yield "- What it learnt a type to be comes from a term list. Terms that stand there under a wrong type, or that also"
-        yield "  mean something else, teach it mistakes, and kinds of entity that the list lacks it may never find."
-    yield "- On text of another kind than it was trained on (another field, style or language) expect it to be worse, by"
-    yield "  an amount that nobody knows before measuring it there."
+        yield "- Its notion of each type comes from a term list. Terms with a wrong type and ambiguous terms cause errors,"
+        yield "  and it may never find kinds of entities that are not in the list."
+    yield "- Expect lower scores on text of another domain, style or language than the training data. Only an evaluation"
+    yield "  there shows how much lower."
     if keeps_case is False:
-        yield "- Its encoder does not see capitals" + (
-            "; it is told how a word is written beside, such as in capitals or with digits."
+        yield "- Its encoder ignores letter case" + (
+            "; the shape of each word (capitals, digits) is a separate input."
             if settings.get("word_shapes")
-            else ": words that differ in them alone are the same to it."
+            else ": it cannot tell words apart that differ only in case."
         )
     if scheme == "io":
-        yield "- Two entities of one type without a word between them become one."
-    yield "- Entities do not overlap, and none lies inside another."
+        yield "- Adjacent entities of the same type are merged into one."
+    yield "- Entities are flat: they neither overlap nor nest."
     if CALIBRATED in card:
-        yield f"- Scores say how sure it is of an entity; they were calibrated on {_text(card[CALIBRATED])}."
+        yield f"- The scores of entities are probabilities, calibrated on {_text(card[CALIBRATED])}."
     else:
-        yield "- Scores rank what it found by how sure it is; they are no measured probabilities of being right."
+        yield "- The scores of entities are not calibrated: they rank entities, but are not probabilities of being correct."
 
 
 def _scores(card: Mapping[str, Any]) -> list[Score]:
-    """The scores of a card; none, where any is not what it should be."""
+    """Return the scores of a card; none, if any of them is not valid."""
     given = card.get(SCORES)
     found = []
     for one in given if isinstance(given, list | tuple) else ():
@@ -202,12 +208,12 @@ def _count(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    """Somebody's words in a line of Markdown, as they are: no markup, no HTML, and no second line."""
+    """Escape a value for a line of Markdown: no markup, no HTML, and no line break."""
     shown = "".join(" " if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in str(value))
     return _NUMBER.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", shown.strip())) or "(nothing)"
 
 
 def _yaml(value: str) -> str:
-    """Somebody's words as a YAML scalar: a string of JSON is one, but for characters that YAML does not take as they are."""
+    """Return a YAML scalar: a JSON string, with characters escaped that YAML does not allow."""
     quoted = json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)

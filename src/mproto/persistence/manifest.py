@@ -1,6 +1,7 @@
-"""What the `config.json` of a model may say: it is looked at as a whole before anything is built on it.
+"""The rules for the `config.json` of a model. All of it is checked before a model is built from it.
 
-Somebody may have edited it by hand, or another program written it; whatever is wrong is told by its key.
+It may have been edited by hand or written by another program. Errors name the key of the wrong
+value.
 """
 
 from __future__ import annotations
@@ -13,73 +14,83 @@ from mproto.errors import InputError
 from mproto.text.tagging import OUTSIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-AGAIN = "train or copy the model again"
+TRAIN_AGAIN = "train or copy the model again"
 EXPORT_AGAIN = "export the model again"
 GRAPH = 1
-"""The version of what a graph of ONNX takes and gives; it goes up whenever an older mproto could not use a newer graph."""
+"""The version of the inputs and outputs of ONNX graphs; it increases whenever older versions of
+mproto cannot use them."""
+MAX_LENGTH = "max_length"
+"""The key of the length of the longest training inputs, in sub-words."""
+_MAX_LENGTH_0_1 = "reach"
 
 
 class Rule(NamedTuple):
     """What a value must be.
 
     Attributes:
-        key: where it is; one inside another is behind a dot, and behind the rule of the other.
-        fits: whether a value will do.
-        wanted: what must be there, in words.
-        needed: whether it must be there; models of older versions lack some.
+        key: the key; that of a value inside an object follows a dot, and its rule follows the rule
+            of the object.
+        is_valid: whether a value is possible.
+        expected: the possible values, in words.
+        required: whether the key must be there; models of older versions lack some keys.
     """
 
     key: str
-    fits: Callable[[Any], bool]
-    wanted: str
-    needed: bool = True
+    is_valid: Callable[[Any], bool]
+    expected: str
+    required: bool = True
 
 
 def check_description(description: dict[str, Any], path: Path) -> None:
-    """See to it that all that a description says can be.
+    """Check all values of a description.
 
     Args:
-        description: what `config.json` holds, which is an object.
-        path: where that is.
+        description: the content of `config.json`, an object.
+        path: that file.
 
     Raises:
-        InputError: something is missing, or of the wrong kind, or does not fit the rest.
+        InputError: a value is missing, has the wrong type, or contradicts other values.
     """
     if "onnx" not in description:
-        _check(description, (*EVERY, *TORCH), path, AGAIN)
+        _check(description, (*EVERY, *TORCH), path, TRAIN_AGAIN)
         return
     _check(description, VERSION, path, EXPORT_AGAIN)
     version = description["onnx"]["graph"]
     if version != GRAPH:
-        what = f"was exported by mproto {description['mproto_version']}, as version {version} of its graphs"
-        raise InputError(f"{what}; this mproto reads version {GRAPH}", path=path.parent, hint=EXPORT_AGAIN)
+        what = f"was exported by mproto {description['mproto_version']} as a graph of version {version}"
+        raise InputError(f"{what}; this version reads graphs of version {GRAPH}", path=path.parent, hint=EXPORT_AGAIN)
     _check(description, (*EVERY, *EXPORTED), path, EXPORT_AGAIN)
     labels, tags, prototypes = (description[key] for key in ("labels", "tags", "prototype_names"))
     if not any(tags == _tags(labels, prefixes) for prefixes in ("I", "BI")):
         raise _wrong("tags", tags, f"{OUTSIDE!r} and the tags of {', '.join(labels)}", path, EXPORT_AGAIN)
     if prototypes and not _are_prototypes(prototypes, labels):
-        wanted = f"the prototypes of {OUTSIDE}, {', '.join(labels)}, from 1 on for each"
-        raise _wrong("prototype_names", prototypes, wanted, path, EXPORT_AGAIN)
+        expected = f"the prototypes of {OUTSIDE}, {', '.join(labels)}, each numbered from 1"
+        raise _wrong("prototype_names", prototypes, expected, path, EXPORT_AGAIN)
 
 
-def _check(description: dict[str, Any], rules: Iterable[Rule], path: Path, again: str) -> None:
+def max_length_key(description: Mapping[str, Any]) -> str:
+    """Return the key of the length of the longest training inputs; mproto 0.1 had another one."""
+    return _MAX_LENGTH_0_1 if MAX_LENGTH not in description and _MAX_LENGTH_0_1 in description else MAX_LENGTH
+
+
+def _check(description: dict[str, Any], rules: Iterable[Rule], path: Path, hint: str) -> None:
     for rule in rules:
         *outer, key = rule.key.split(".")
         inside = description
         for name in outer:
             inside = inside[name]
         if key not in inside:
-            if rule.needed:
-                raise InputError(f"is not a whole model: it says nothing of {rule.key!r}", path=path, hint=again)
-        elif not rule.fits(inside[key]):
-            raise _wrong(rule.key, inside[key], rule.wanted, path, again)
+            if rule.required:
+                raise InputError(f"is not a complete model: {rule.key!r} is missing", path=path, hint=hint)
+        elif not rule.is_valid(inside[key]):
+            raise _wrong(rule.key, inside[key], rule.expected, path, hint)
 
 
-def _wrong(key: str, value: object, wanted: str, path: Path, again: str) -> InputError:
-    return InputError(f"{key!r} is {value!r:.60}, and must be {wanted}", path=path, hint=again)
+def _wrong(key: str, value: object, expected: str, path: Path, hint: str) -> InputError:
+    return InputError(f"{key!r} is {value!r:.60}, and must be {expected}", path=path, hint=hint)
 
 
 def _tags(labels: Sequence[str], prefixes: str) -> list[str]:
@@ -87,7 +98,7 @@ def _tags(labels: Sequence[str], prefixes: str) -> list[str]:
 
 
 def _are_prototypes(names: Sequence[str], labels: Sequence[str]) -> bool:
-    """Whether these are one or more of each class, in order, each with its number."""
+    """Return whether these are one or more prototypes of each class, in order and numbered."""
     starts = [place for place, name in enumerate(names) if name.endswith("-1")]
     sizes = [end - start for start, end in pairwise([*starts, len(names)])]
     classes = zip((OUTSIDE, *labels), sizes, strict=False)
@@ -115,7 +126,7 @@ def _are_fingerprints(value: Any) -> bool:
     return isinstance(value, dict) and all(map(_is_text, value.values()))
 
 
-def _is_place(value: Any) -> bool:
+def _is_index(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
@@ -128,33 +139,33 @@ def _is_temperature(value: Any) -> bool:
 
 
 VERSION = (
-    Rule("mproto_version", _is_text, "a text"),
+    Rule("mproto_version", _is_text, "a non-empty string"),
     Rule("onnx", _is_object, "an object"),
-    Rule("onnx.graph", _is_count, "a whole number from 1 on"),
+    Rule("onnx.graph", _is_count, "an integer of at least 1"),
 )
 EVERY = (
-    Rule("mproto_version", _is_text, "a text"),
+    Rule("mproto_version", _is_text, "a non-empty string"),
     Rule("settings", _is_object, "an object"),
-    Rule("labels", _are_types, "a list of different types"),
+    Rule("labels", _are_types, "a list of different entity types"),
     Rule("encoder", _is_object, "an object"),
-    Rule("encoder.name", _is_text, "a text"),
-    Rule("files", _are_fingerprints, "an object with the fingerprints of files", needed=False),
-    Rule("name_types", _are_texts, "a list of types", needed=False),
-    Rule("card", lambda value: value is None or _is_object(value), "an object", needed=False),
+    Rule("encoder.name", _is_text, "a non-empty string"),
+    Rule("files", _are_fingerprints, "an object with the fingerprints of files", required=False),
+    Rule("name_types", _are_texts, "a list of types", required=False),
+    Rule("card", lambda value: value is None or _is_object(value), "an object", required=False),
 )
 TORCH = (
     Rule("encoder.config", _is_object, "an object"),
-    Rule("encoder.config.model_type", _is_text, "a text"),
-    Rule("calibration", _is_temperature, "a number above 0", needed=False),
-    Rule("max_length", _is_count, "a whole number from 1 on", needed=False),
-    Rule("reach", _is_count, "a whole number from 1 on", needed=False),  # `max_length` in version 0.1
+    Rule("encoder.config.model_type", _is_text, "a non-empty string"),
+    Rule("calibration", _is_temperature, "a number above 0", required=False),
+    Rule(MAX_LENGTH, _is_count, "an integer of at least 1", required=False),
+    Rule(_MAX_LENGTH_0_1, _is_count, "an integer of at least 1", required=False),
 )
 EXPORTED = (
     Rule("onnx.int8", lambda value: isinstance(value, bool), "true or false"),
     Rule("tags", _are_texts, "a list of tags"),
     Rule("prototype_names", _are_texts, "a list of names"),
     Rule("tokens", _is_object, "an object"),
-    Rule("tokens.unknown", _is_place, "the number of a sub-word"),
-    Rule("tokens.pad", _is_place, "the number of a sub-word"),
-    Rule("tokens.window", _is_count, "a whole number from 1 on"),
+    Rule("tokens.unknown", _is_index, "the index of a sub-word"),
+    Rule("tokens.pad", _is_index, "the index of a sub-word"),
+    Rule("tokens.window", _is_count, "an integer of at least 1"),
 )

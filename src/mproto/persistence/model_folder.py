@@ -1,4 +1,4 @@
-"""A recogniser on disk: what it consists of, written to a folder and read from it."""
+"""Save a recogniser to a folder, and load it."""
 
 from __future__ import annotations
 
@@ -6,31 +6,34 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mproto.config import Config, legacy
 from mproto.errors import InputError, MissingExtraError
-from mproto.inference.mentions import Mentions
-from mproto.io.outputs import filled
+from mproto.io.atomic import atomic_folder
 from mproto.persistence.card import NAMES
-from mproto.persistence.files import AGAIN, CONFIG, MENTIONS, check_files, read_description, write_description
+from mproto.persistence.files import CONFIG, MENTIONS, check_files, read_description, write_description
+from mproto.persistence.manifest import TRAIN_AGAIN, max_length_key
+from mproto.persistence.mentions import load_mentions, save_mentions
 from mproto.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from mproto.inference.onnx import OnnxTagger
+    from mproto.inference.mentions import Mentions
     from mproto.inference.tagger import Tagger
     from mproto.models.base import Model
+    from mproto.persistence.onnx_model import OnnxModel
 
 
-class Stored(NamedTuple):
-    """What a folder holds.
+class SavedModel(NamedTuple):
+    """The content of a model folder.
 
     Attributes:
-        tagger: what tags words.
-        config: how it was trained.
-        card: what else the model card says.
-        mentions: that it remembers, if it does.
-        name_types: entity types whose terms were matched as names in training; `None` if it matched no terms.
-        fingerprint: of its files.
+        tagger: the network, which tags words.
+        config: the settings of the training run.
+        card: further entries of the model card.
+        mentions: example mentions, if it has any.
+        name_types: entity types whose terms were matched as names in training; None if no terms
+            were matched.
+        fingerprint: identifies its files.
     """
 
     tagger: Tagger
@@ -51,48 +54,50 @@ def save(
     *,
     name_types: Iterable[str] | None = None,
 ) -> None:
-    """Write a recogniser; whole, or not at all. What an older one remembers goes where this one remembers nothing.
+    """Write a recogniser.
+
+    The whole folder is replaced at once; files that do not belong to a model are kept.
+
 
     Args:
-        folder: made where it is not there; it may be the one that the tagger came from.
-        tagger: what tags words.
-        config: how it was trained.
-        card: what else the model card says.
-        mentions: that it remembers, if it does.
+        folder: created if it does not exist; it may be the folder that the tagger was loaded from.
+        tagger: the network, which tags words.
+        config: the settings of the training run.
+        card: further entries of the model card.
+        mentions: example mentions, if it has any. Without, those of an older model are deleted.
         readme: the model card.
         name_types: entity types whose terms were matched as names in training.
 
     Raises:
-        InputError: the files of an exported model are not those that it was loaded from.
+        InputError: the files of an exported model have changed since it was loaded.
         OSError: it cannot be written.
     """
-    with filled(folder, discarded=(MENTIONS,)) as place:
+    with atomic_folder(folder, discard=(MENTIONS,)) as place:
         parts = _save_tagger(tagger, place)
         if mentions is not None:
-            mentions.save(place)
+            save_mentions(mentions, place)
         names = {} if name_types is None else {"name_types": sorted(name_types)}
         about = {"mproto_version": __version__, **parts, "settings": config.as_dict(), **names, "card": dict(card)}
         write_description(place, about)
         (place / "README.md").write_text(readme, "utf-8")
 
 
-def load(folder: Path) -> Stored:
-    """Read what `save` or `mproto export` wrote.
+def load(folder: Path) -> SavedModel:
+    """Read a folder that `save` or `mproto export` wrote.
 
     Raises:
-        InputError: it is not there, not whole, or not a model.
+        InputError: it does not exist, is incomplete, or is not a model.
     """
     description = read_description(folder)
     try:
         config = Config().with_values(legacy.upgrade(description["settings"]))
     except InputError as error:
-        what = f"was saved by another mproto ({description['mproto_version']}), whose settings this one does not know"
-        raise InputError(f"{what}: {error.message}", path=folder, hint=AGAIN) from None
+        what = f"was saved by mproto {description['mproto_version']}, and this version cannot use its settings"
+        raise InputError(f"{what}: {error.message}", path=folder, hint=TRAIN_AGAIN) from None
     check_files(folder, description)
     tagger = _load_tagger(folder, description, config)
-    mentions = Mentions.load(folder)
     card, name_types = card_and_name_types(description)
-    return Stored(tagger, config, card, mentions, name_types, model_fingerprint(description))
+    return SavedModel(tagger, config, card, load_mentions(folder), name_types, model_fingerprint(description))
 
 
 def card_and_name_types(description: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str] | None]:
@@ -104,36 +109,39 @@ def card_and_name_types(description: Mapping[str, Any]) -> tuple[dict[str, Any],
 
 
 def model_fingerprint(description: Mapping[str, Any]) -> str:
-    """What tells a model from others: the fingerprints of its files."""
+    """Return what tells a model from others: the fingerprints of its files."""
     return repr(sorted(description.get("files", {}).items()))
 
 
 def _save_tagger(tagger: Tagger, folder: Path) -> dict[str, Any]:
-    """Write the network's files, as torch has it or as exported; what must be known to read them, for JSON."""
+    """Write the files of a torch model or an exported one.
+
+    Return what is needed to read them, for JSON.
+    """
     if not hasattr(tagger, "encoder"):
-        return cast("OnnxTagger", tagger).save(folder)
+        return cast("OnnxModel", tagger).save(folder)
     from mproto.persistence.torch_model import save_model
 
     return save_model(cast("Model", tagger), folder)
 
 
 def _load_tagger(folder: Path, description: dict[str, Any], config: Config) -> Tagger:
-    """The network, in torch or as exported."""
+    """Load a torch model or an exported one."""
     tagger: Tagger
     exported = "onnx" in description
     if exported:
         try:
-            from mproto.inference.onnx import OnnxTagger
+            from mproto.persistence.onnx_model import OnnxModel
         except ImportError:
             raise MissingExtraError("An exported model", "onnx") from None
-        tagger = OnnxTagger(folder, description)
+        tagger = OnnxModel(folder, description)
     else:
         from mproto.persistence.torch_model import load_model
 
         tagger = load_model(folder, description, config)
-    around = len(tagger.tokens.before) + len(tagger.tokens.after)
-    if tagger.window <= around:
-        key = "tokens.window" if exported else "max_length"
-        what = f"{key!r} is {tagger.window}, and must be more than the {around} sub-words around a text"
-        raise InputError(what, path=folder / CONFIG, hint=AGAIN)
+    special = len(tagger.tokens.before) + len(tagger.tokens.after)
+    if tagger.window <= special:
+        key = "tokens.window" if exported else max_length_key(description)
+        what = f"{key!r} is {tagger.window}, and must be more than the {special} special sub-words of each input"
+        raise InputError(what, path=folder / CONFIG, hint=TRAIN_AGAIN)
     return tagger

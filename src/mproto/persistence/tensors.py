@@ -1,4 +1,4 @@
-"""Tensors on disk, as safetensors: never pickle."""
+"""Save tensors as safetensors, never as pickles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from mproto.io.outputs import usual_permissions
+from mproto.io.atomic import usual_permissions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ def save_tensors(tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, 
     """Write tensors to a file.
 
     Raises:
-        OSError: it cannot be written, because the disk is full, say.
+        OSError: the file cannot be written, for example because the disk is full.
     """
     try:
         save_file({name: value.contiguous() for name, value in tensors.items()}, path, metadata)

@@ -1,4 +1,4 @@
-"""A model of torch on disk: weights as safetensors, the tokenizer's files, and what it takes to build the network again."""
+"""A torch model on disk: weights as safetensors, a tokenizer, and a description."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from safetensors.torch import load_file
 from mproto.errors import InputError, in_short
 from mproto.models.encoder import Encoder
 from mproto.models.registry import get_method
-from mproto.persistence.files import AGAIN, WEIGHTS, check_no_pickle
+from mproto.persistence.files import WEIGHTS, check_no_pickle
+from mproto.persistence.manifest import MAX_LENGTH, TRAIN_AGAIN, max_length_key
 from mproto.persistence.tensors import save_tensors
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ RENAMED, DROPPED = {"change": "transitions"}, {"beta", "log_temperature"}
 
 
 def save_model(model: Model, folder: Path) -> dict[str, Any]:
-    """Write a model's files; what `load_model` needs to know beside them, for JSON.
+    """Write a model's files; return what else `load_model` needs, for JSON.
 
     Raises:
         OSError: they cannot be written.
@@ -37,16 +38,16 @@ def save_model(model: Model, folder: Path) -> dict[str, Any]:
     return {
         "labels": list(model.labels),
         "calibration": model.calibration,
-        "max_length": model.max_length,
+        MAX_LENGTH: model.max_length,
         "encoder": encoder,
     }
 
 
 def load_model(folder: Path, description: dict[str, Any], config: Config) -> Model:
-    """The model that `save_model` wrote.
+    """Load a model that `save_model` wrote.
 
     Raises:
-        InputError: something is missing, or belongs to another model.
+        InputError: a file is missing, or belongs to another model.
     """
     try:
         parts = description["encoder"]
@@ -56,11 +57,11 @@ def load_model(folder: Path, description: dict[str, Any], config: Config) -> Mod
         _check_weights(weights, model.state_dict(), config.method)
         model.load_state_dict(weights)
         model.calibration = float(description.get("calibration", model.calibration))
-        model.max_length = int(description.get("max_length", description.get("reach", model.max_length)))
+        model.max_length = int(description.get(max_length_key(description), model.max_length))
     except InputError as error:
         raise error.at(folder) from None
-    except Exception as error:  # whatever a wrong file makes transformers, tokenizers or torch stumble over
-        raise InputError(f"is not a whole model: {in_short(error)}", path=folder, hint=AGAIN) from error
+    except Exception as error:  # wrong files cause errors of many classes in transformers, tokenizers and torch
+        raise InputError(f"is not a complete model: {in_short(error)}", path=folder, hint=TRAIN_AGAIN) from error
     return model.eval()
 
 
@@ -79,7 +80,7 @@ def _check_weights(weights: dict[str, Tensor], expected: dict[str, Tensor], meth
         raise ValueError(f"its weights are not those of the method {method}, which config.json names")
     for name, tensor in weights.items():
         if tensor.shape != expected[name].shape:
-            shapes = f"{list(tensor.shape)}, and with its config.json it should be {list(expected[name].shape)}"
+            shapes = f"{list(tensor.shape)}, but according to config.json it must be {list(expected[name].shape)}"
             raise ValueError(f"the shape of its {name} is {shapes}")
 
 
@@ -88,4 +89,4 @@ def _load_weights(path: Path) -> dict[str, Tensor]:
         check_no_pickle(path)
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise InputError(f"cannot be read: {error}", path=path, hint=AGAIN) from None
+        raise InputError(f"cannot be read: {error}", path=path, hint=TRAIN_AGAIN) from None

@@ -1,15 +1,19 @@
-"""Checkpoints on disk: one safetensors file each, whole or not there, with a checksum in its name; the last two are kept."""
+"""Checkpoints on disk: one safetensors file each, with a checksum in its name.
+
+The newest two are kept.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from safetensors import safe_open
 
+from mproto.io.atomic import Staged
+from mproto.io.replacement import sync
 from mproto.persistence.tensors import save_tensors
 from mproto.training.loop import State
 
@@ -19,43 +23,44 @@ if TYPE_CHECKING:
 
 KEPT = 2
 _NAME = re.compile(r"(\d{8})-([0-9a-f]{32})\.safetensors")
-_PARTIAL = ".partial"
 _VALUES = "mproto"
 _CHUNK = 1 << 20
 
 
-class Found(NamedTuple):
-    """The newest checkpoint that is whole, if there is one, and the newer ones that are not."""
+class Checkpoints(NamedTuple):
+    """The checkpoints of a run.
 
-    state: State | None
+    Attributes:
+        newest: the state of the newest undamaged one, if there is one.
+        damaged: newer ones, which are damaged.
+    """
+
+    newest: State | None
     damaged: list[Path]
 
 
 def save(folder: Path, state: State) -> None:
-    """Write a checkpoint beside the older ones, and remove all but the last two.
+    """Write a checkpoint, and delete all but the newest two.
 
     Raises:
-        OSError: it cannot be written; the older ones are as they were.
+        OSError: it cannot be written; the older ones are unchanged.
     """
     folder.mkdir(exist_ok=True)
-    partial = folder / _PARTIAL
-    try:
-        save_tensors(state.tensors, partial, {_VALUES: json.dumps(state.values)})
-        digest = _digest(partial)
-        sync(partial)
-        partial.rename(folder / f"{state.values['step']:08d}-{digest}.safetensors")
-    finally:
-        partial.unlink(missing_ok=True)
+    with Staged(folder / "checkpoint") as new:
+        save_tensors(state.tensors, new.path, {_VALUES: json.dumps(state.values)})
+        digest = _digest(new.path)
+        new.sync()
+        new.rename(folder / f"{state.values['step']:08d}-{digest}.safetensors")
     sync(folder)
     for old in list(_newest_first(folder))[KEPT:]:
         old.unlink(missing_ok=True)
 
 
-def newest(folder: Path) -> Found:
-    """The newest checkpoint that is what was written.
+def read(folder: Path) -> Checkpoints:
+    """Read the newest checkpoint whose checksum is right.
 
     Raises:
-        OSError: one cannot be read at all.
+        OSError: a checkpoint cannot be read.
     """
     damaged: list[Path] = []
     for path in _newest_first(folder):
@@ -64,20 +69,9 @@ def newest(folder: Path) -> Found:
             with safe_open(path, "pt") as file:
                 values = json.loads(file.metadata()[_VALUES])
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-            return Found(State(tensors, values), damaged)
+            return Checkpoints(State(tensors, values), damaged)
         damaged.append(path)
-    return Found(None, damaged)
-
-
-def sync(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, are on the disk."""
-    if path.is_dir() and os.name != "posix":
-        return  # where folders cannot be opened
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    return Checkpoints(None, damaged)
 
 
 def _newest_first(folder: Path) -> Iterator[Path]:
@@ -86,8 +80,8 @@ def _newest_first(folder: Path) -> Iterator[Path]:
 
 
 def _digest(path: Path) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
-            found.update(chunk)
-    return found.hexdigest()[:32]
+            digest.update(chunk)
+    return digest.hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""What people are told when a run ends before its end: what is kept, and what to do."""
+"""Messages for a run that ends early: what was kept, and what to do."""
 
 from __future__ import annotations
 
@@ -19,38 +19,41 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def explained(loop: Loop, folder: RunFolder | None) -> Iterator[None]:
-    """Turn what may go wrong in training into errors for people.
+def explain_failures(loop: Loop, folder: RunFolder | None) -> Iterator[None]:
+    """Turn failures of training into errors that say what to do.
 
     Raises:
-        MprotoError: the loss is no number any more, or memory does not suffice.
-        Interrupted: somebody pressed Ctrl-C twice.
+        MprotoError: the loss is not a number any more, or there is not enough memory.
+        Interrupted: the user pressed Ctrl-C twice.
     """
     try:
         yield
     except LossError as error:
         raise MprotoError(
-            f"{error}; {_what_is_kept(folder)}. Try a lower training.learning_rate, in a new folder."
+            f"{error}; {_kept_model(folder)}. Try a lower training.learning_rate, in a new folder."
         ) from None
     except (RuntimeError, MemoryError) as error:
-        if not _is_lack_of_memory(error):
+        if not _is_out_of_memory(error):
             raise
         raise MprotoError(
-            f"there is not enough memory for step {loop.step + 1} of {loop.steps}; {_what_is_kept(folder)}. Resume where "
+            f"there is not enough memory for step {loop.step + 1} of {loop.steps}; {_kept_model(folder)}. Resume where "
             "there is more, or try a lower training.batch_size or training.token_budget, in a new folder."
         ) from None
     except KeyboardInterrupt:
         if folder is None:
             raise
-        raise Interrupted(f"stopped at once; {_what_is_kept(folder)}") from None
+        raise Interrupted(f"stopped at once; {_kept_model(folder)}") from None
 
 
-def _is_lack_of_memory(error: RuntimeError | MemoryError) -> bool:
-    """Of a GPU, of Python, or of torch on a CPU, which has no class for it."""
+def _is_out_of_memory(error: RuntimeError | MemoryError) -> bool:
+    """Return whether a GPU, Python, or torch on a CPU is out of memory.
+
+    The last one has no class for it.
+    """
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
 
 
-def _what_is_kept(folder: RunFolder | None) -> str:
+def _kept_model(folder: RunFolder | None) -> str:
     if folder and folder.kept:
         return f"the model of step {folder.kept} is kept in {folder.best}"
     if folder and folder.saved:
@@ -58,13 +61,11 @@ def _what_is_kept(folder: RunFolder | None) -> str:
     return "no model was kept"
 
 
-def how_to_go_on(folder: RunFolder, progress: Progress) -> str:
-    """What is there after somebody asked the run to stop."""
+def stopped_message(folder: RunFolder, progress: Progress) -> str:
+    """Say what was kept when the user stopped the run, and from where it can be resumed."""
     stopped = f"stopped after step {progress.step} of {progress.steps}"
     if folder.saved == progress.step:
-        return f"{stopped}, which is kept in {folder.folder}; resume to go on from there"
+        return f"{stopped}, which is kept in {folder.folder}; it can be resumed from there"
     if folder.saved:
-        return (
-            f"{stopped}; its checkpoint could not be written, but that of step {folder.saved} is there to resume from"
-        )
+        return f"{stopped}; its checkpoint could not be written, but the run can be resumed from step {folder.saved}"
     return f"{stopped}; its checkpoint could not be written, so training will start again"

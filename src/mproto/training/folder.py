@@ -1,19 +1,24 @@
-"""The folder of a training run: its settings, its history, its checkpoints, and the model that was chosen."""
+"""The folder of a training run: settings, history, checkpoints, and the chosen model."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from mproto.errors import InputError, MprotoError
+from mproto.io.atomic import write_file
+from mproto.io.replacement import recover, sync
+from mproto.io.temporary import clear_leftovers, is_temporary
 from mproto.recognizer import BEST
 from mproto.training import checkpoint
 from mproto.training.loop import Progress, State
+from mproto.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,25 +29,24 @@ if TYPE_CHECKING:
 
 CONFIG, RUN, HISTORY, CHECKPOINTS, BOARD = "config.toml", "run.json", "history.jsonl", "checkpoints", "tensorboard"
 REPORT = "report.html"
-FRESH, OLD = f".{BEST}.partial", f".{BEST}.old"
-PARTS = (HISTORY, CHECKPOINTS, BOARD, REPORT, BEST, FRESH, OLD, RUN, CONFIG)
-"""What the folder of a run holds. A folder that holds anything else is never replaced."""
+PARTS = (HISTORY, CHECKPOINTS, BOARD, REPORT, BEST, RUN, CONFIG)
+"""The content of a run's folder. A folder that holds anything else is never replaced."""
 
 
 class RunFolder:
-    """A folder that a run is written to.
+    """The folder that a run is written to.
 
     Args:
-        folder: where.
-        inputs: what the run depends on, by name; a run goes on only with the same.
-        notes: where it is counted what could not be read or written.
-        leads: whether this process writes; of several that train together, one does.
+        folder: its path.
+        inputs: the settings and data of the run by name; a run is resumed only with the same.
+        notes: counts what could not be read or written.
+        leads: whether this process writes; one of several that train together does.
 
     Attributes:
-        best: where the model is.
-        kept: the step whose model is there, or 0.
+        best: the folder of the model.
+        kept: the step of the model there, or 0.
         saved: the step of the last checkpoint, or 0.
-        is_finished: whether the run came to its end.
+        is_finished: whether the run is complete.
     """
 
     def __init__(self, folder: Path, inputs: dict[str, Any], notes: Notes, *, leads: bool = True) -> None:
@@ -54,48 +58,68 @@ class RunFolder:
         self._last_save = time.monotonic()
 
     def check_new(self, *, force: bool) -> None:
-        """See to it that a run may begin here.
+        """Check that a run may start here.
 
         Raises:
-            InputError: there is something that must not be replaced.
+            InputError: the folder holds something that must not be replaced.
         """
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is a file", path=self.folder, hint="name a folder")
+        with suppress(OSError):  # writing gives the error
+            self._clear()
         found = {path.name for path in self.folder.iterdir()} if self.folder.exists() else set()
-        is_run = CONFIG in found and found <= set(PARTS)
+        is_run = CONFIG in found and all(name in PARTS or is_temporary(name) for name in found)
         if found and not (force and is_run):
-            why = "pass --resume to go on with this run, or --force to replace it" if is_run else "name another folder"
+            why = "pass --resume to resume this run, or --force to replace it" if is_run else "name another folder"
             raise InputError("exists already and is not empty", path=self.folder, hint=why)
 
-    def look(self) -> State | None:
-        """What there is of an older run: whether it is finished, and if not, the state to go on from, if there is one.
+    def read(self) -> State | None:
+        """Read an older run, and return the state to resume from, if there is one.
 
         Raises:
-            InputError: it was made from other data or with other settings, or cannot be read.
+            InputError: it has other data, other settings or another version of mproto, or cannot be
+                read.
         """
         if not (self.folder / CONFIG).is_file():
             self.check_new(force=False)
             return None
         try:
             run = json.loads((self.folder / RUN).read_bytes())
+            self._check_version(run.get("mproto_version"))
             self._check_inputs(run["inputs"])
             self.is_finished = run["finished"]
-            if self._leads and (self.folder / OLD).exists() and not self.best.exists():
-                (self.folder / OLD).rename(self.best)  # it was stopped while the new one took its place
-            state, damaged = checkpoint.newest(self._checkpoints)
-        except (OSError, ValueError, KeyError) as error:
+            if self._leads:
+                self._clear()
+            state, damaged = checkpoint.read(self._checkpoints)
+        except (OSError, ValueError, KeyError, AttributeError) as error:
             raise InputError(
                 f"holds a run that cannot be read ({error})", path=self.folder, hint="start again with --force"
             ) from None
         if self.is_finished:
             return None
-        self._pass_over(damaged, state)
+        self._report_damaged(damaged, state)
         if state is not None:
             self._lines = state.tensors.pop("history").numpy().tobytes().decode().splitlines()
             self.kept, self.saved = state.values["kept"], state.values["step"]
             if self._leads:
-                (self.folder / HISTORY).write_text("".join(f"{line}\n" for line in self._lines), "utf-8")
+                self._write_history()
         return state
+
+    def _clear(self) -> None:
+        """Recover the best model, and remove temporary files, if a process was killed."""
+        recover(self.best)
+        for path in (self.best, *(self.folder / name for name in PARTS)):
+            clear_leftovers(path)
+
+    def _check_version(self, version: str | None) -> None:
+        """Settings, and what they do, may change with the minor version."""
+        if version is None or _minor(version) != _minor(__version__):
+            started = f"mproto {version}" if version else "mproto 0.1"
+            raise InputError(
+                f"this run was started with {started}, and this is mproto {__version__}",
+                path=self.folder,
+                hint="resume it with that version, or start again with --force",
+            )
 
     def _check_inputs(self, before: dict[str, Any]) -> None:
         for name, value in self._inputs.items():
@@ -105,18 +129,25 @@ class RunFolder:
             raise InputError(
                 f"this run was started with {shown}",
                 path=self.folder,
-                hint="go on with the same call as before, or start again with --force",
+                hint="resume it with the same call as before, or start again with --force",
             )
 
-    def _pass_over(self, damaged: list[Path], state: State | None) -> None:
+    def _report_damaged(self, damaged: list[Path], state: State | None) -> None:
+        then = "training starts again" if state is None else f"training resumes from step {state.values['step']}"
         for path in damaged:
-            then = "training starts again" if state is None else f"training goes on from step {state.values['step']}"
-            self._notes.count(f"damaged checkpoint was passed over ({path.name}): {then}")
+            self._notes.count(f"damaged checkpoint was skipped ({path.name}): {then}")
             if self._leads:
                 path.unlink(missing_ok=True)
 
     def start(self, config: Config) -> None:
-        """Make the folder, now that nothing can be wrong with the call any more; what was in it goes."""
+        """Create the folder, or delete the old run in it.
+
+        All checks of the call must have passed before.
+
+
+        Raises:
+            InputError: it cannot be written.
+        """
         if not self._leads:
             return
         try:
@@ -124,20 +155,22 @@ class RunFolder:
             for name in PARTS:
                 path = self.folder / name
                 shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            write_file(self.folder / CONFIG, config.to_toml().encode())
             self._write_run(finished=False)
-            (self.folder / CONFIG).write_text(config.to_toml(), "utf-8")
         except OSError as error:
             raise InputError(
                 f"cannot be written: {error.strerror or error}", path=self.folder, hint="name another folder"
             ) from None
 
     def _write_run(self, *, finished: bool) -> None:
-        partial = self.folder / f"{RUN}.partial"
-        partial.write_text(json.dumps({"inputs": self._inputs, "finished": finished}, indent=1) + "\n", "utf-8")
-        partial.replace(self.folder / RUN)
+        run = {"mproto_version": __version__, "inputs": self._inputs, "finished": finished}
+        write_file(self.folder / RUN, f"{json.dumps(run, indent=1)}\n".encode())
+
+    def _write_history(self) -> None:
+        write_file(self.folder / HISTORY, "".join(f"{line}\n" for line in self._lines).encode())
 
     def record(self, progress: Progress, recognizer: Recognizer) -> None:
-        """Write a step into the history, and the model where it is now the one to keep."""
+        """Append a step to the history, and save the model if it is the best one so far."""
         if not self._leads:
             return
         self._lines.append(json.dumps(asdict(progress)))
@@ -145,31 +178,24 @@ class RunFolder:
             with (self.folder / HISTORY).open("a", encoding="utf-8") as file:
                 file.write(f"{self._lines[-1]}\n")
             if progress.best and progress.step < progress.steps:
-                self._keep(recognizer, progress.step)
-        except OSError as error:  # not a reason to stop; the end is
-            self._notes.count(f"times the run could not be written down ({error.strerror or error})")
+                self._save_best(recognizer, progress.step)
+        except OSError as error:  # training continues; the final model must be written
+            self._notes.count(f"times the run could not be saved ({error.strerror or error})")
 
-    def _keep(self, recognizer: Recognizer, step: int) -> None:
-        """Write the model; the one before it stays until the new one is whole."""
-        fresh, old = self.folder / FRESH, self.folder / OLD
-        for leftover in (fresh, old):
-            shutil.rmtree(leftover, ignore_errors=True)
-        recognizer.save_pretrained(fresh)
-        for path in (*fresh.iterdir(), fresh):
-            checkpoint.sync(path)
-        if self.best.exists():
-            self.best.rename(old)
-        fresh.rename(self.best)
-        checkpoint.sync(self.folder)
-        shutil.rmtree(old, ignore_errors=True)
+    def _save_best(self, recognizer: Recognizer, step: int) -> None:
+        recognizer.save_pretrained(self.best)
+        sync(self.folder)
         self.kept = step
 
     def is_due(self, minutes: float) -> bool:
-        """Whether the last checkpoint is so old."""
+        """Return whether the last checkpoint is at least so old."""
         return self._leads and time.monotonic() - self._last_save >= 60 * minutes
 
     def save(self, state: State) -> bool:
-        """Write a checkpoint, and say whether that went well. Where it did not, the older ones are still there."""
+        """Write a checkpoint; return whether that succeeded.
+
+        If it did not, the older ones are unchanged.
+        """
         if not self._leads:
             return True
         history = bytearray("".join(f"{line}\n" for line in self._lines).encode())
@@ -185,16 +211,16 @@ class RunFolder:
         return True
 
     def finish(self, recognizer: Recognizer, step: int) -> None:
-        """Write the chosen model; checkpoints have served their purpose.
+        """Write the chosen model, and delete the checkpoints.
 
         Raises:
-            MprotoError: it cannot be written; the checkpoints stay.
+            MprotoError: it cannot be written; the checkpoints are kept.
         """
         if not self._leads:
             return
         try:
-            self._keep(recognizer, step)
-            (self.folder / HISTORY).write_text("".join(f"{line}\n" for line in self._lines), "utf-8")
+            self._save_best(recognizer, step)
+            self._write_history()
             self._write_run(finished=True)
         except OSError as error:
             raise MprotoError(
@@ -204,12 +230,19 @@ class RunFolder:
 
 
 def read_history(folder: Path) -> list[Progress]:
-    """Every step of a run so far; a line that was cut short when the machine stopped is left out."""
+    """Read all steps of a run so far.
+
+    A line that was cut short when the machine stopped is left out.
+    """
     path = folder / HISTORY
-    found = []
+    steps = []
     for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
         try:
-            found.append(Progress(**json.loads(line)))
+            steps.append(Progress(**json.loads(line)))
         except (ValueError, TypeError):
             break
-    return found
+    return steps
+
+
+def _minor(version: str) -> list[str]:
+    return str(version).split(".")[:2]

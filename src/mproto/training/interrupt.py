@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a step instead of tearing it."""
+"""Finish the current step on Ctrl-C or SIGTERM before training stops."""
 
 from __future__ import annotations
 
@@ -16,39 +16,41 @@ if TYPE_CHECKING:
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 ECHO_SECONDS = 2
-"""A second signal so soon is the first one again: launchers pass signals on that their processes have got already."""
+"""A second signal so soon is the first one again: launchers forward signals that their processes
+have received already."""
 
 
 class Interrupted(MprotoError):  # noqa: N818 (nothing went wrong)
-    """Training was stopped by the user, and can go on later."""
+    """Training was stopped by the user, and can be resumed later."""
 
     exit_code = 130
 
 
 class Interrupt:
-    """While it is entered, the first signal to stop is remembered; a second one stops at once.
+    """A context that records the first signal to stop; a second one raises `KeyboardInterrupt`.
 
-    Signals that are ignored, as under `nohup`, stay ignored. Outside of the main thread nothing is changed.
+    Signals that are ignored, as under `nohup`, stay ignored. Outside of the main thread, nothing is
+    changed.
 
     Args:
-        speaks: whether to say on standard error that the signal has been heard.
+        verbose: whether to confirm the signal on standard error.
     """
 
-    def __init__(self, *, speaks: bool = True) -> None:
-        self._speaks = speaks
-        self._asked_at: float | None = None
+    def __init__(self, *, verbose: bool = True) -> None:
+        self._verbose = verbose
+        self._requested_at: float | None = None
         self._before: dict[int, object] = {}
 
     @property
-    def asked(self) -> bool:
-        """Whether somebody wants to stop."""
-        return self._asked_at is not None
+    def is_requested(self) -> bool:
+        """Whether a signal to stop has arrived."""
+        return self._requested_at is not None
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._before[number] = signal.signal(number, self._remember)
+                    self._before[number] = signal.signal(number, self._record)
         return self
 
     def __exit__(
@@ -57,10 +59,10 @@ class Interrupt:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
-    def _remember(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self._asked_at is None:
-            self._asked_at = time.monotonic()
-            if self._speaks:
-                sys.stderr.write("stopping after this step; once more to stop at once\n")
-        elif time.monotonic() - self._asked_at > ECHO_SECONDS:
+    def _record(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self._requested_at is None:
+            self._requested_at = time.monotonic()
+            if self._verbose:
+                sys.stderr.write("stopping after this step; press Ctrl-C again to stop at once\n")
+        elif time.monotonic() - self._requested_at > ECHO_SECONDS:
             raise KeyboardInterrupt

@@ -23,7 +23,7 @@ from mproto.training.data import Data, label_set
 from mproto.training.distributed import check_same, find_group
 from mproto.training.evaluation import check_dev, select_weights, take_measures
 from mproto.training.example_mentions import remember
-from mproto.training.failures import explained, how_to_go_on
+from mproto.training.failures import explain_failures, stopped_message
 from mproto.training.folder import RunFolder, read_history
 from mproto.training.hold_out import HoldOut
 from mproto.training.inputs import run_inputs
@@ -206,7 +206,7 @@ def _train(
         HoldOut(data, model, config.training) if isinstance(model, UsesEstimate) and model.hold_out_share else None
     )
     loop = Loop(model, data, config.training, selection, hold_out, take_measures(recognizer, measures))
-    with Interrupt(speaks=group.rank == 0) if folder else nullcontext() as interrupt, explained(loop, folder):
+    with Interrupt(verbose=group.rank == 0) if folder else nullcontext() as interrupt, explain_failures(loop, folder):
         if state:
             loop.restore(state)
         else:
@@ -238,7 +238,7 @@ def _state_to_resume(folder: RunFolder, group: ProcessGroup, *, force: bool, res
     """Return the state to resume from, if any; the same for all processes."""
     state = None
     if resume:
-        state = folder.look()
+        state = folder.read()
     elif group.rank == 0:
         folder.check_new(force=force)
     steps, _ = group.gather(torch.tensor([state.values["step"] if state else 0]))
@@ -271,11 +271,11 @@ def _run(
             check_same(loop.model, loop.group)
         if not folder or progress.step == progress.steps:
             continue
-        asked = interrupt is not None and interrupt.asked
+        asked = interrupt is not None and interrupt.is_requested
         flags = torch.tensor([asked, folder.is_due(loop.settings.checkpoint_minutes)])
         stop, save = (loop.group.sum(flags.long()) > 0).tolist()  # all processes do the same
         if stop or save:
             folder.save(loop.state())
             loop.group.wait()  # for the one that writes
         if stop:
-            raise Interrupted(how_to_go_on(folder, progress) if loop.group.rank == 0 else "")
+            raise Interrupted(stopped_message(folder, progress) if loop.group.rank == 0 else "")

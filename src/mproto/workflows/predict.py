@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mproto.errors import InputError
 from mproto.html.markup import colour_of, legend, marked, page_end, page_start
 from mproto.inference.texts import check_length
 from mproto.inference.thresholds import thresholds
-from mproto.io.journal import Journal
 from mproto.io.outputs import STDOUT, Outputs, check_apart
+from mproto.io.resumable import Records, ResumableLog
+from mproto.text.document import Document, Span
 from mproto.text.formats import Options, find_format, format_for_labels, write_documents
 from mproto.text.formats.registry import Written
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from mproto.inference.thresholds import Threshold
     from mproto.io.sources import Source
     from mproto.recognizer import Recognizer
-    from mproto.text.document import Document
     from mproto.text.formats.base import Format
 
 
@@ -79,15 +79,30 @@ def predict_file(
     is_kept = str(output) != STDOUT and output.parent.is_dir() and (force or not output.exists())
     try:
         about = _about(recognizer, reading)
-        with Journal(output, about, resume=resume, force=force) if is_kept else nullcontext() as journal:
-            if journal:
-                predicted = journal.follow(documents, lambda rest: _predicted(recognizer, rest, reading))
+        with ResumableLog(output, about, PREDICTIONS, resume=resume, force=force) if is_kept else nullcontext() as log:
+            if log:
+                predicted = log.run(documents, lambda rest: _predicted(recognizer, rest, reading))
             else:
                 predicted = _predicted(recognizer, documents, reading)
             predicted = _counted(predicted, reading)
             return write_documents(predicted, output, writer, reading.options, force=force, notes=source.notes)
     except InputError as error:
         raise error.at(source.shown) from None
+
+
+def _from_record(document: Document, record: Any) -> Document:
+    spans, scores = record
+    labelled = document.with_spans([Span(*span) for span in spans], document.gold)
+    return labelled.with_meta({**document.meta, "scores": scores})
+
+
+PREDICTIONS = Records[Document](
+    "document",
+    content=lambda document: document.text,
+    to_record=lambda document: [document.spans, document.meta["scores"]],
+    from_record=_from_record,
+)
+"""How the log of an interrupted run holds predictions: the spans and their scores."""
 
 
 def _about(recognizer: Recognizer, reading: Reading) -> str:
