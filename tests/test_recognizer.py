@@ -62,7 +62,7 @@ def test_explanations_name_the_nearest_prototype() -> None:
 def test_predictions_are_those_of_the_model_word_by_word() -> None:
     """The oracle: one sentence at a time, the class of the nearest prototype, runs of one class."""
     model = deepcopy(small_model().model)
-    model.change.zero_()  # type: ignore[operator, union-attr]
+    model.transitions.zero_()  # type: ignore[operator, union-attr]
     recognizer, encoder = Recognizer(model, small_model().config), model.encoder
     documents = demo.documents("test")[:12]
     for document, found in zip(documents, recognizer.predict(documents), strict=True):
@@ -131,7 +131,7 @@ class TestDamage:
         assert Recognizer.from_pretrained(saved, device="cpu").model.device == torch.device("cpu")
         with pytest.raises(InputError, match="no device 'gpu'"):
             Recognizer.from_pretrained(saved, device="gpu")
-        with pytest.raises(InputError, match="cuda:77' is not there"):
+        with pytest.raises(InputError, match="cuda:77' is not available"):
             Recognizer.from_pretrained(saved, device="cuda:77")
 
     def test_not_json(self, saved: Path) -> None:
@@ -172,14 +172,14 @@ class TestDamage:
 def test_words_of_a_sentence_are_chosen_together() -> None:
     """The oracle: Viterbi over the probabilities of `decide`, with the transitions counted in the training labels."""
     model = small_model().model
-    change = transitions([model.tag_numbers(document) for document in labelled()], len(model.tags))
-    torch.testing.assert_close(model.change, change)
+    expected = transitions([model.tag_numbers(document) for document in labelled()], len(model.tags))
+    torch.testing.assert_close(model.transitions, expected)
     documents = demo.documents("test")[:12]
     windows = make_windows([d.word_texts for d in documents], model.encoder.tokens, model.encoder.window)
     batch = collate(windows, model.encoder.pad_id)
     with torch.no_grad():
         answers, found = model.decide(batch).answers[0], model.predict(batch)
-    assert found.tags.tolist() == most_likely(answers, [d.word_count for d in documents], change).tolist()
+    assert found.tags.tolist() == most_likely(answers, [d.word_count for d in documents], expected).tolist()
     scores = (answers / model.calibration).softmax(-1).gather(1, found.tags.unsqueeze(-1)).squeeze(-1)
     torch.testing.assert_close(found.scores, scores)
     assert found.prototype is not None

@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,12 +24,14 @@ from mproto.analysis.projection import choose_words, project
 from mproto.analysis.prototypes import WORDS_PER_STEP, prototype_cards, prototype_model, reassign
 from mproto.analysis.word_table import WordTable, read_words, sample_documents
 from mproto.denoising.base import Denoised, Denoiser, StepWords
+from mproto.errors import InputError
 from mproto.html.charts import line_chart, line_class, scatter, shape_number, ticks
 from mproto.method.assignment import Assignment
 from mproto.models.batch import collate, make_windows
 from mproto.models.mproto import MProtoModel
 from mproto.recognizer import Entity
 from mproto.training.data import Data
+from mproto.training.folder import restore_state
 from mproto.training.loop import Progress
 from runs import labelled, small_config, small_model
 
@@ -177,6 +180,24 @@ class TestPrototypes:
         assert difference.abs().max() <= 2  # another order of the words rounds differently
         truth = words.predicted if not found.human_labelled else words.gold
         assert found.counts.sum(1).tolist() == torch.bincount(truth[words.labels == 0], minlength=3).tolist()
+
+    def test_a_saved_run_leaves_out_the_same_words(self, tmp_path: Path) -> None:
+        documents = labelled(40)
+        config = small_config("training.min_steps=20")
+        result = train(documents, config=config, output=tmp_path / "run", progress=False)
+        loaded = Recognizer.from_pretrained(tmp_path / "run")
+        assert not len(prototype_model(loaded.model).word_ids)  # type: ignore[union-attr]
+        restore_state(loaded, tmp_path / "run")
+        found = []
+        for recognizer in (result.recognizer, loaded):
+            model = prototype_model(recognizer.model)
+            assert model is not None
+            found.append(reassign(model, read_words(recognizer, documents)).counts)
+        assert found[0][:, 1:].sum() > 0
+        assert torch.equal(*found)
+        (tmp_path / "run" / "state.safetensors").write_bytes(b"nonsense")
+        with pytest.raises(InputError, match=r"state.safetensors: cannot be read .*; delete the file"):
+            restore_state(loaded, tmp_path / "run")
 
     def test_other_methods_have_no_prototypes(self) -> None:
         assert prototype_model(small_model("tagger").model) is None

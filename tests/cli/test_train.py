@@ -303,7 +303,7 @@ def test_what_is_said_while_and_after_training(tmp_path: Path, capsys: pytest.Ca
             "positive_unlabelled.priors sum to 1.25, but must sum to less than 1; a prior is the share of all words",
         ),
         (["--method", "mpu", "--set", "positive_unlabelled.priors.Gene=0.1"], "has no value for Chemical, Disease"),
-        (["--set", "positive_unlabelled.eta=1"], "positive_unlabelled.eta is 1.0, and must be above 0 and below 1"),
+        (["--set", "positive_unlabelled.eta=1"], "there is no setting 'positive_unlabelled.eta'; it is a constant"),
         (
             ["--method", "autoner", "--set", "autoner.phrases=full.txt"],
             "autoner.phrases cannot be read: full.txt: no such",

@@ -86,7 +86,7 @@ def test_saving_a_model(kind: str, tmp_path: Path) -> None:
 
 
 PROGRESS = Progress(1, 2, 1.0, 0.5, 0.1, 10, 1.0, best=True)
-PARTS = ["best", "config.toml", "history.jsonl", "run.json"]
+PARTS = ["best", "config.toml", "history.jsonl", "run.json", "state.safetensors"]
 
 
 def test_a_folder_that_could_be_a_name_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

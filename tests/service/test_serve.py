@@ -124,7 +124,7 @@ class TestWrongCalls:
             (["--host", "no such host"], "--host 'no such host' is not an address of this machine"),
             (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1"),
             (["--threads", "0"], "--threads 0 is not a number of threads; give 1 or more"),
-            (["--max-queue", "2"], "never fits a queue of 2; give --max-queue 256 or more"),
+            (["--max-queue", "2"], "never fit into a queue of 2; give --max-queue 256 or more"),
             (["--token", ""], "the token is empty, or contains spaces"),
             (["--token", "a b"], "the token is empty, or contains spaces"),
         ],

@@ -80,7 +80,7 @@ def test_the_result_of_a_run(encoder: Path, tmp_path: Path) -> None:
     lines = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
     assert result.history == tuple(Progress(**json.loads(line)) for line in lines)
     best = max(seen, key=lambda progress: progress.score or 0)
-    assert (result.steps, result.best_step, result.score, result.dev_f1) == (6, best.step, best.score, best.score)
+    assert (result.steps, result.best_step, result.dev_f1) == (6, best.step, best.score)
     assert result.unlabelled_share is not None
     assert 0 <= result.unlabelled_share <= 1
     assert result.kept_share == seen[-1].logs["kept"]  # a tenth of six steps is the last one
@@ -92,13 +92,13 @@ def test_figures_come_from_the_history() -> None:
 
     recognizer = Recognizer(None, Config())  # type: ignore[arg-type]
     history = [step(n, kept=n / 100, score=0.1 if n == 10 else None, best=n == 10) for n in range(1, 29)]
-    last = [step(29, kept=0.5, score=0.4, best=True, share=0.2), step(30, kept=0.6, score=0.3, share=0.9)]
+    last = [step(29, kept=0.5, score=0.4, best=True, unlabelled=0.2), step(30, kept=0.6, score=0.3, unlabelled=0.9)]
     result = TrainingResult(recognizer, (*history, *last))
-    assert (result.steps, result.best_step, result.score) == (30, 29, 0.4)
+    assert (result.steps, result.best_step, result.dev_f1) == (30, 29, 0.4)
     assert result.unlabelled_share == 0.2  # the first estimate
     assert result.kept_share == pytest.approx((0.28 + 0.5 + 0.6) / 3)
     plain = TrainingResult(recognizer, (step(1, best=True), step(2, best=True)))
-    assert (plain.best_step, plain.score, plain.dev_f1) == (2, None, None)
+    assert (plain.best_step, plain.dev_f1) == (2, None)
     assert (plain.unlabelled_share, plain.kept_share) == (None, None)
 
 

@@ -95,7 +95,7 @@ def assert_same(one: Path, other: Path) -> None:
     assert [step.step for step in histories[0]] == list(range(1, STEPS + 1))
     assert any("unlabelled" in step.logs for step in histories[0])
     names = [sorted(path.name for path in folder.iterdir()) for folder in (one, other)]
-    assert names[0] == names[1] == ["best", "config.toml", "history.jsonl", "run.json"]
+    assert names[0] == names[1] == ["best", "config.toml", "history.jsonl", "run.json", "state.safetensors"]
 
 
 def command(corpus: Path, output: Path, *further: str) -> list[str]:

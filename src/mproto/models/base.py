@@ -128,11 +128,13 @@ class Model(nn.Module, ABC):
         calibration: temperature of the scores; it changes no decision.
         by_word: whether `decide` returns the tag of each word.
         max_length: number of sub-words that nearly all training inputs stay below.
+        reports_state: whether the report on a finished run uses the working state.
     """
 
     max_length: int = MIN_MAX_LENGTH
     calibration: float = 1.0
     by_word: bool = True
+    reports_state: bool = False
     group: ProcessGroup = SINGLE
     stage: int = 0
 

@@ -51,6 +51,8 @@ class MProtoModel(Model, UsesEstimate):
         transitions: (K, K) scores of class pairs for Viterbi decoding; zeros without it.
     """
 
+    reports_state = True
+
     def __init__(self, encoder: Encoder, labels: Iterable[str], settings: MProto, dropout: float = 0.0) -> None:
         super().__init__(encoder, labels, "io")
         self.settings = settings

@@ -10,6 +10,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from safetensors.torch import save as to_bytes
 
 from mproto.errors import InputError, MprotoError
 from mproto.io.atomic import write_file
@@ -28,8 +31,8 @@ if TYPE_CHECKING:
     from mproto.recognizer import Recognizer
 
 CONFIG, RUN, HISTORY, CHECKPOINTS, BOARD = "config.toml", "run.json", "history.jsonl", "checkpoints", "tensorboard"
-REPORT = "report.html"
-PARTS = (HISTORY, CHECKPOINTS, BOARD, REPORT, BEST, RUN, CONFIG)
+REPORT, STATE = "report.html", "state.safetensors"
+PARTS = (HISTORY, CHECKPOINTS, BOARD, REPORT, STATE, BEST, RUN, CONFIG)
 """The content of a run's folder. A folder that holds anything else is never replaced."""
 
 
@@ -144,7 +147,6 @@ class RunFolder:
 
         All checks of the call must have passed before.
 
-
         Raises:
             InputError: it cannot be written.
         """
@@ -221,12 +223,32 @@ class RunFolder:
         try:
             self._save_best(recognizer, step)
             self._write_history()
+            if recognizer.model.reports_state:
+                write_file(self.folder / STATE, to_bytes(recognizer.model.working_state()))
             self._write_run(finished=True)
         except OSError as error:
             raise MprotoError(
                 f"the model cannot be written to {self.best}: {error.strerror or error}. Make room, and resume."
             ) from None
         shutil.rmtree(self._checkpoints, ignore_errors=True)
+
+
+def restore_state(recognizer: Recognizer, folder: Path) -> None:
+    """Give the model of a finished run the state that it had after the last step, for the report.
+
+    Nothing changes if the folder holds no state: it is that of a model, or of another method.
+
+    Raises:
+        InputError: the state cannot be read.
+    """
+    path = folder / STATE
+    if not (path.is_file() and recognizer.model.reports_state):
+        return
+    try:
+        recognizer.model.restore_working_state(load_file(path))
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        hint = "delete the file: the report is then written without the words that training left out"
+        raise InputError(f"cannot be read ({error})", path=path, hint=hint) from None
 
 
 def read_history(folder: Path) -> list[Progress]:

@@ -24,7 +24,7 @@ from mproto.training.distributed import check_same, find_group
 from mproto.training.evaluation import check_dev, select_weights, take_measures
 from mproto.training.example_mentions import remember
 from mproto.training.failures import explain_failures, stopped_message
-from mproto.training.folder import RunFolder, read_history
+from mproto.training.folder import RunFolder, read_history, restore_state
 from mproto.training.hold_out import HoldOut
 from mproto.training.inputs import run_inputs
 from mproto.training.interrupt import Interrupt, Interrupted
@@ -186,6 +186,7 @@ def _train(
         state = _state_to_resume(folder, group, force=force, resume=resume)
         if folder.is_finished:
             trained = Recognizer.from_pretrained(output, device=config.training.device)
+            restore_state(trained, output)
             return TrainingResult(trained, tuple(read_history(output)))
         if state:
             history = read_history(output)

@@ -11,7 +11,7 @@ from mproto.html.report_page import report_page
 from mproto.io.outputs import Outputs, check_apart
 from mproto.recognizer import Recognizer
 from mproto.text.formats import Options, read_documents
-from mproto.training.folder import read_history
+from mproto.training.folder import read_history, restore_state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +53,7 @@ def report_run(
     with Outputs(force=force) as outputs:
         file = outputs.open(output)
         recognizer = Recognizer.from_pretrained(folder, device=device)
+        restore_state(recognizer, folder)
         documents = list(read_documents(source, read_format, options)) if source else []
         if source and not any(document.word_count for document in documents):
             raise source.error("holds no document with words", hint="name another corpus")
