@@ -136,7 +136,7 @@ def test_limits_are_those_of_the_model() -> None:
     assert "are merged into one" not in made(scheme="bio")[1]
     assert "ignores letter case; the shape of each word" in made(keeps_case=False)[1]
     assert "letter case" not in made(keeps_case=True)[1]
-    plain = {**SETTINGS, "shapes": False}
+    plain = {**SETTINGS, "word_shapes": False}
     text = model_card(["A"], "mproto", "e", {}, "1", plain, keeps_case=False)
     assert "cannot tell words apart that differ only in case" in text
 

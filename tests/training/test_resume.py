@@ -358,7 +358,7 @@ def test_a_run_is_resumed_only_with_its_version(config: Config, expected: Weight
 
 
 def test_the_model_of_a_finished_run_of_an_older_version_can_be_used(config: Config, tmp_path: Path) -> None:
-    trained = train(labelled(8), config=config, output=tmp_path)
+    trained = train(labelled(8), config=config, output=tmp_path).recognizer
     run = json.loads((tmp_path / "run.json").read_bytes())
     del run["mproto_version"]
     (tmp_path / "run.json").write_text(json.dumps(run))

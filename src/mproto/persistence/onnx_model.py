@@ -30,12 +30,15 @@ class OnnxModel(OnnxTagger):
         folder: the folder of the model.
         description: its `config.json`, as `read_description` returns it.
 
+    Attributes:
+        folder: the folder of the model; saving copies the files from there.
+
     Raises:
         InputError: a file is missing or damaged, or the files do not belong together.
     """
 
     def __init__(self, folder: Path, description: dict[str, Any]) -> None:
-        self._folder, self._description = folder, description
+        self.folder, self._description = folder, description
         tokens, session = _load_tokens(folder, description), _load_session(folder / GRAPH_FILE)
         super().__init__(
             session,
@@ -57,12 +60,12 @@ class OnnxModel(OnnxTagger):
             OSError: they cannot be copied.
         """
         for name in (GRAPH_FILE, TOKENIZER):
-            shutil.copyfile(self._folder / name, folder / name)
+            shutil.copyfile(self.folder / name, folder / name)
         try:
             check_files(folder, self._description)
         except InputError:
             what, hint = "holds another model than when this one was loaded", "load the model again, and save that"
-            raise InputError(what, path=self._folder, hint=hint) from None
+            raise InputError(what, path=self.folder, hint=hint) from None
         return {key: value for key, value in self._description.items() if key not in ("files", "settings", "card")}
 
 
