@@ -8,6 +8,7 @@ from importlib import import_module
 from experiments.cells import RESULTS
 
 NAMES = (
+    "yardstick",
     "main_table",
     "own_labels",
     "annotation_quality",

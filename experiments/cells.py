@@ -99,6 +99,7 @@ def train_and_score(
     labelled: Sequence[Document] = (),
     combine: Callable[[Recognizer], Recognizer] | None = None,
     inspect: Callable[[Recognizer], Cell] | None = None,
+    score_also: Mapping[str, list[Document]] | None = None,
 ) -> Cell:
     """Train, resuming an interrupted run, and score the model.
 
@@ -112,6 +113,7 @@ def train_and_score(
         labelled: documents whose human labels are learnt from.
         combine: return the model with a gazetteer; its scores are stored as `with_gazetteer`.
         inspect: return further values to store.
+        score_also: further documents to score on, by the name under which the scores are stored.
     """
     folder = RUNS / name.replace(" ", "-")
     resumed, start = folder.exists(), time.process_time()
@@ -125,6 +127,8 @@ def train_and_score(
         "settings": changed_settings(config),
         split: score_on(gold, result.recognizer),
     }
+    for other, more in (score_also or {}).items():
+        found[other] = score_on(more, result.recognizer)
     if combine is not None:
         found["with_gazetteer"] = score_on(gold, combine(result.recognizer))
     if inspect is not None:

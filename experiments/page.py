@@ -6,6 +6,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).parent / "RESULTS.md"
 ORDER = (
+    "Yardstick",
     "Main table",
     "Own labels",
     "Annotation quality",
