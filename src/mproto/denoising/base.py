@@ -85,7 +85,7 @@ class Denoiser(ABC):
         return {}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027 (not all have a state)
-        """Restore what `state` returned; an empty state is that before the first step."""
+        """Restore what `state` returned."""
 
 
 class NoDenoising(Denoiser):

@@ -89,12 +89,9 @@ class Threshold(Denoiser):
         return state if self.threshold is None else state | {"threshold": self.threshold}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        self.memory, self.prior = WordMemory(), NeighbourPrior()
-        self.threshold = state.get("threshold")
-        if state:
-            self.beta = state["beta"].item()
-            self.memory.restore({name: state[f"memory.{name}"] for name in self.memory.state()})
-            self.prior.restore({name: state[f"prior.{name}"] for name in self.prior.state()})
+        self.beta, self.threshold = state["beta"].item(), state.get("threshold")
+        self.memory.restore({name: state[f"memory.{name}"] for name in self.memory.state()})
+        self.prior.restore({name: state[f"prior.{name}"] for name in self.prior.state()})
 
 
 def _leave_out(left_out: Tensor, similarity: Tensor, labels: Tensor, class_of: Tensor) -> Assignment:

@@ -47,5 +47,4 @@ class Transport(Denoiser):
         return {"beta": torch.tensor(self.beta, dtype=torch.float64)}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        if state:
-            self.beta = state["beta"].item()
+        self.beta = state["beta"].item()

@@ -96,7 +96,7 @@ class Preview(NamedTuple):
 
     Attributes:
         tags: of all words, by document.
-        words: the distinct words, by id.
+        words: a spelling of each distinct word, by id; `denoising/word_ids.py` says which spellings share an id.
         labelled: the share of each distinct word's mentions that is labelled as an entity.
         batches: a sample of labelled batches.
         generator: random generator of the CPU.
@@ -189,11 +189,14 @@ class Model(nn.Module, ABC):
         """
 
     def working_state(self) -> dict[str, Tensor]:
-        """Return the state between two steps that is not part of the trained model, for checkpoints."""
+        """Return the state between two steps that is not a weight, for checkpoints.
+
+        It includes what `prepare` has learnt: a resumed run does not call `prepare` again.
+        """
         return {}
 
     def restore_working_state(self, tensors: Mapping[str, Tensor]) -> None:
-        """Restore what `working_state` returned."""
+        """Restore what `working_state` returned. The tensors are on the CPU."""
 
     def tag_numbers(self, document: Document) -> list[int]:
         """Return the tag of each word of a labelled document.

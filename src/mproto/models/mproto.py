@@ -215,7 +215,7 @@ class MProtoModel(Model, UsesEstimate):
     def restore_working_state(self, tensors: Mapping[str, Tensor]) -> None:
         state = {name.removeprefix("denoiser."): value for name, value in tensors.items() if name != "words"}
         self.denoiser.restore(state)
-        self.word_ids = WordIds(json.loads(tensors["words"].numpy().tobytes()) if tensors else ())
+        self.word_ids = WordIds(json.loads(tensors["words"].numpy().tobytes()))
 
 
 def build_denoiser(settings: MProto) -> Denoiser:

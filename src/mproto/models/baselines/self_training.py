@@ -123,7 +123,6 @@ class SelfTrainingModel(Model, UsesEstimate):
         if self._is_first:
             self._synced_student().begin(batches)
         else:
-            self.student.restore_working_state({})  # it is no longer needed
             self._make_teacher()
 
     def _make_teacher(self) -> None:
