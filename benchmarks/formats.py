@@ -5,9 +5,9 @@
     python benchmarks/formats.py scoring         # 10,000 sentences
     python benchmarks/formats.py memory          # a JSON Lines file of 1 GB
 
-Times are seconds of one run. For comparison, the same run measures how long Python's json takes to
-load and dump the same sentences, and how long the system takes to create as many files as the folder
-formats write. Needs MPROTO_DATA.
+Times are seconds of one run. For comparison, the same run measures the time of Python's json for
+loading and dumping the same sentences, and the time of creating as many files as the folder formats
+write. Needs MPROTO_DATA.
 """
 
 from __future__ import annotations

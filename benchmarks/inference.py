@@ -7,7 +7,7 @@ All systems read the same sentences (CoNLL03 test from MPROTO_DATA, or --corpus)
 made by joining them, with the same number of threads. The three forms of MODEL also read one text of
 a megabyte, to measure the additional memory. The peers are the token-classification pipeline of
 transformers, with the same encoder and a linear layer in batches of 32, and spaCy: its whole
-pipeline, and its entity recogniser alone. Each system runs in its own process, one after the other.
+pipeline, and only its entity recogniser. Each system runs in its own process, one after the other.
 The table has the best time and the highest memory of all repeats.
 """
 

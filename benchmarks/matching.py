@@ -3,13 +3,13 @@
     python benchmarks/matching.py                # 1,000, 100,000 and 1,000,000 entries
     python benchmarks/matching.py --sizes 1000
     python benchmarks/matching.py --differences  # which matches differ, and why
-    python benchmarks/matching.py --flat         # 1,000 terms among more and more that never occur
+    python benchmarks/matching.py --flat         # 1,000 terms, and more and more that never occur
 
 All systems find the same case-insensitive terms in the CoNLL03 training sentences, repeated to 5
 million words. Slow systems get fewer words; the table says how many. Each runs in its own process.
-The speed is that of matching alone, from the input that the system takes: words for mproto, spaCy
-(its documents are made before the clock starts) and the naive lookup, text for the others. Needs
-MPROTO_DATA, spacy, flashtext2 and ahocorasick_rs.
+Only matching is timed, on the input that each system takes: words for mproto, spaCy (its documents
+are made before the clock starts) and the naive lookup, and text for the others. Needs MPROTO_DATA,
+spacy, flashtext2 and ahocorasick_rs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def sentences() -> list[list[str]]:
 
 
 def terms(size: int) -> list[str]:
-    """Return real dictionary terms, then made-up names, half of whose words are in the corpus."""
+    """Return real dictionary terms, then made-up names; half of their words are in the corpus."""
     real = [line.strip() for path in sorted((DATA / "dictionaries" / "conll03").glob("*.txt")) for line in path.open()]
     generator = random.Random(0)
     vocabulary = sorted({w for s in sentences() for w in s if w.isalpha() and len(w) > 3})
@@ -145,7 +145,7 @@ def end_to_end() -> float:
 
 
 def flat(size: int) -> float:
-    """Measure words per second with terms of which only the first thousand occur."""
+    """Measure words per second with many terms; only the first thousand occur."""
     from mproto import Document, Entry, Gazetteer
     from mproto.gazetteer import Matcher, MatchOptions
 
@@ -238,7 +238,7 @@ def main() -> None:
         for size in parsed.sizes:
             command = [sys.executable, __file__, "--flat", str(size)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
-            print(f"{size:12,} entries, 1,000 of which occur: {float(done.stdout):12,.0f} words/s", flush=True)
+            print(f"{size:12,} entries, 1,000 occur: {float(done.stdout):12,.0f} words/s", flush=True)
         return
     if parsed.differences:
         differences()

@@ -1,4 +1,4 @@
-"""Time of a report about 100,000 words, in all and by part. The limit is a minute.
+"""Time of a report about 100,000 words, in total and by part. The limit is a minute.
 
     python benchmarks/report.py [--words 100000]
 
@@ -41,8 +41,8 @@ def main() -> None:
     mapped = time.perf_counter()
     page = report_page(report(recognizer, [], documents, most_words=wanted))
     whole = time.perf_counter() - mapped
-    print(f"{len(words):,} words: {whole:.1f} s in all ({whole / 60:.2f} of the limit), {len(page) / 1e6:.2f} MB")
-    print(f"of which reading {read - start:.1f} s, the map {mapped - read:.1f} s")
+    print(f"{len(words):,} words: {whole:.1f} s in total ({whole / 60:.2f} of the limit), {len(page) / 1e6:.2f} MB")
+    print(f"reading {read - start:.1f} s, map {mapped - read:.1f} s")
 
 
 if __name__ == "__main__":

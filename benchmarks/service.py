@@ -3,11 +3,11 @@
     python benchmarks/service.py [--model DIR] [--clients 200] [--seconds 60]
                                  [--texts short|sentences] [--threads N]
 
-Without --model, a model is trained for a few steps. The server and the clients run in processes of
-their own. There are four parts: all clients at once, with micro-batching; half of them; all of them
-with batches of one text; and requests at half the rate of the first part, sent whether or not
-earlier ones were answered. Goals: no error but 429; batching triples the throughput; the p99 latency
-at half the rate is at most three times the median; memory does not grow.
+Without --model, a model is trained for a few steps. The server and the clients run in separate
+processes. There are four parts: all clients at once, with micro-batching; half of them; all of them
+with batches of one text; and requests at half the rate of the first part, sent even if earlier
+ones have not been answered. Goals: no errors except 429; batching triples the throughput; the p99
+latency at half the rate is at most three times the median; memory does not grow.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ others solve one problem after the other. The peers are:
   same updates, but starts from exp(−C/λʳ), which underflows, and stops early at nan. Where its plan
   differs, it has not done the same work.
 
-Runs of all systems alternate, so that other load slows all of them. Times are medians on one thread,
-and ratios are to mproto. The last column is the largest difference of any entry from the plan of POT
+The systems take turns, so that other load affects all of them alike. Times are medians on one
+thread, and ratios are to mproto. The last column is the largest difference of an entry from the plan of POT
 (numpy). Needs POT.
 """
 
@@ -50,7 +50,7 @@ class Problem(NamedTuple):
 
 
 def problem(n: int, m: int, seed: int, others: int = 0) -> Problem:
-    """Return n words around m prototypes, of which `others` are those of O and get β of the mass."""
+    """Return n words around m prototypes; `others` of these belong to O and get β of the mass."""
     generator = torch.Generator().manual_seed(seed)
     prototypes = normalize(torch.randn(m, DIMENSION, generator=generator, dtype=torch.float64), dim=-1)
     noise = torch.randn(n, DIMENSION, generator=generator, dtype=torch.float64) / DIMENSION**0.5
@@ -117,7 +117,7 @@ PEERS: dict[str, Callable[..., Tensor]] = {
 
 
 def ours(*problems: Problem) -> list[Tensor]:
-    """Solve problems, each of which may be a padded batch of several."""
+    """Solve problems. Each may be a padded batch of several problems."""
     return [sinkhorn(*p, epsilon=EPSILON, iterations=ITERATIONS).matrix for p in problems]
 
 

@@ -1,4 +1,4 @@
-"""Run by an interpreter that has nothing but the installed wheel: is everything in it?"""
+"""Check that a wheel is complete. Run this where only the wheel is installed."""
 
 import json
 import subprocess

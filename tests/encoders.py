@@ -1,4 +1,4 @@
-"""Encoders for tests: the real embedded one, loaded once, and a tiny network of RoBERTa's kind made on the spot."""
+"""Encoders for tests: the embedded one, loaded once, and a tiny generated RoBERTa."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def embedded() -> Encoder:
 
 
 def write_roberta(folder: Path, positions: int = 20, dropout: float = 0.1) -> Path:
-    """A byte-level encoder, random but always the same, whose positions start behind the padding's."""
+    """Write a byte-level encoder with random weights, always the same, and offset positions."""
     tokenizer = ByteLevelBPETokenizer()
     tokenizer.train_from_iterator([" hello world this is a text of words"] * 20, ROWS, special_tokens=SPECIAL)
     tokenizer.save_model(str(folder))
@@ -53,7 +53,7 @@ def write_roberta(folder: Path, positions: int = 20, dropout: float = 0.1) -> Pa
 
 
 def plain_features(encoder: Encoder, words: list[str]) -> tuple[list[int | None], Tensor]:
-    """The oracle, straight from transformers: the word of each position, and the last hidden states (T, d)."""
+    """The oracle, from transformers: the word of each position, and hidden states (T, d)."""
     inputs = encoder.tokenizer([words], is_split_into_words=True, return_tensors="pt")
     with torch.inference_mode():
         return inputs.word_ids(0), encoder.model(**inputs).last_hidden_state[0]

@@ -1,4 +1,4 @@
-"""A stand-in for the Hugging Face hub on this machine: the few addresses that its library calls to send and fetch a model."""
+"""A local stand-in for the Hugging Face hub, with the endpoints that its library needs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Repository:
 
 @dataclass
 class Hub:
-    """Its repositories by name; `large` says which files come beside a commit, as those of LFS do."""
+    """The repositories by name. If `large`, files are uploaded before a commit, as with LFS."""
 
     address: str = ""
     large: bool = False
@@ -200,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve() -> Iterator[Hub]:
-    """A hub that answers for a while."""
+    """Run a hub in the background."""
     hub = Hub()
     handler: Any = type("Handler", (_Handler,), {"hub": hub})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:

@@ -1,4 +1,4 @@
-"""A small training run that several tests look at."""
+"""A small training run that several tests share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def small_config(*settings: str, method: str = "mproto", preset: str = "default"
 
 
 def labelled(count: int = 48) -> list[Document]:
-    """Sentences of the bundled corpus with distant labels."""
+    """Return sentences of the bundled corpus with distant labels."""
     return _all_labelled()[:count]
 
 
@@ -31,17 +31,17 @@ def _all_labelled() -> list[Document]:
 
 
 def prepare(model: Model, data: Data) -> None:
-    """Let a model look at its training data, as before the first step."""
+    """Prepare a model with its training data, as before the first step."""
     Loop(model, data, small_config().training, Average(0.0)).start()
 
 
 def small_model(method: str = "mproto") -> Recognizer:
-    """A model that has seen a few sentences. Tests must not train it further."""
+    """Return a model trained on a few sentences. Tests must not train it further."""
     return _small_model(method)
 
 
 @cache
 def _small_model(method: str) -> Recognizer:
-    """Of its own, since a cache takes a default that is left out and one that is passed for two calls."""
+    """Separate from `small_model`, so that the cache gets the argument even if it is the default."""
     embedded()  # skips where the encoder is missing
     return train(labelled(), config=small_config(method=method)).recognizer

@@ -1,4 +1,4 @@
-"""What errors of other libraries say, in short."""
+"""Short forms of the errors of other libraries."""
 
 from __future__ import annotations
 

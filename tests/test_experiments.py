@@ -1,4 +1,4 @@
-"""RESULTS.md and its figures are those that the stored cells give."""
+"""RESULTS.md and its figures agree with the saved cells."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def test_the_page_shows_every_figure_and_each_exists() -> None:
         ET.parse(figure)
 
 
-def test_stored_cells_are_small_and_belong_to_an_experiment() -> None:
+def test_saved_cells_are_small_and_belong_to_an_experiment() -> None:
     """Figures and changed settings belong in a cell; points of maps and whole configurations do not."""
     results = ROOT / "experiments" / "results"
     for path in results.glob("**/*.json"):
         json.loads(path.read_text())
         assert path.stat().st_size < 8_000, path
-    stored = {path.relative_to(results).with_suffix("").as_posix() for path in results.glob("**/*.json")}
+    saved = {path.relative_to(results).with_suffix("").as_posix() for path in results.glob("**/*.json")}
     listed = {cell for name in names() for cell in import_module(f"experiments.{name}").cells()}
     seeds = {f"{cell.rpartition('-')[0]}-{seed}" for cell in listed for seed in range(3)}
-    assert stored <= listed | seeds
+    assert saved <= listed | seeds
 
 
 def test_a_cell_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The data sets published with the paper: what is read is what a plain JSON count finds."""
+"""The data sets published with the paper: the readers agree with plain JSON counts."""
 
 from __future__ import annotations
 

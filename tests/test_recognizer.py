@@ -1,4 +1,4 @@
-"""A recogniser: offsets, saving, and texts of every kind."""
+"""A recogniser: offsets, saving, and all kinds of texts."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from mproto.inference.pipeline import Pipeline
 
 
 class Finder(Pipeline):
-    """Finds an entity in every text, whatever it is."""
+    """Finds one entity in every text."""
 
     labels = ("Chemical",)
     mentions = terms = None

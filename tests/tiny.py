@@ -1,4 +1,4 @@
-"""A recogniser of a few kilobytes: what is saved, packed and sent does not get more right by being large."""
+"""A recogniser of a few kilobytes, for tests of saving, packing and sending."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runs import SMALL, labelled
 
 @cache
 def tiny_model() -> Recognizer:
-    """Tests must not train it further."""
+    """Return the recogniser. Tests must not train it further."""
     with tempfile.TemporaryDirectory() as folder:
         encoder = str(write_roberta(Path(folder), positions=200))
         recognizer = train(labelled(), config=load_config(settings=SMALL), encoder=encoder).recognizer
@@ -24,7 +24,7 @@ def tiny_model() -> Recognizer:
 
 @cache
 def tiny_export() -> Path:
-    """The same, exported: a folder that tests must not change."""
+    """Return the folder of the exported recogniser. Tests must not change it."""
     from mproto.integrations.onnx import export_onnx
 
     folder = Path(tempfile.mkdtemp())

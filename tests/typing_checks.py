@@ -1,4 +1,4 @@
-"""What a type checker knows about calls of the public interface. `mypy` checks this file; `test_typing.py` runs it."""
+"""The types of calls of the public interface. `mypy` checks this file; `test_typing.py` runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mproto annotate` and `mproto doctor` as a person calls them."""
+"""`mproto annotate` and `mproto doctor` on the command line."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class TestBadInput:
         assert shown.err.count("\n") == 1
         assert not (tmp_path / "out.jsonl").exists()
 
-    def test_warnings_where_work_can_go_on(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_warnings_do_not_stop_the_command(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         source = put(tmp_path / "x.txt", "nothing to see here\n")
         terms = put(tmp_path / "X.txt", "gold\n" * 100_000 + "a term of more words than any sentence has\n")
         assert annotate(source, "--gazetteer", terms, "--output", tmp_path / "y.jsonl") == 0
@@ -165,12 +165,12 @@ class TestDoctor:
         assert main(["doctor", str(TEST), "--gazetteer", str(TERMS), "--html", str(page)]) == 0
         shown = capsys.readouterr().out
         for title in (
-            "Most found",
-            "Ambiguous",
-            "Everyday words",
+            "Found terms, most hits first",
+            "Ambiguous terms",
+            "Common words",
             "Never found",
-            "Sentences to review first",
-            "Least precise",
+            "Review these first",
+            "Lowest precision",
         ):
             assert title in shown
         assert "Gazetteer report" in page.read_text()

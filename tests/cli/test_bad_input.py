@@ -1,4 +1,4 @@
-"""Bad input: exit 2, one sentence with file, line, value and remedy, nothing left behind; --on-error skip goes on."""
+"""Bad input: exit code 2, no output, and one sentence with file, line, value and remedy."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_folder_and_a_missing_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "cannot be detected" in capsys.readouterr().err
 
 
-def test_outputs_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "x.jsonl"
     source.write_text(GOOD)
     assert main(["convert", str(source), str(tmp_path / "no" / "y.conll")]) == 2
@@ -111,7 +111,7 @@ def test_outputs_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "cannot both go to standard output" in capsys.readouterr().err
 
 
-def test_a_call_that_is_wrong() -> None:
+def test_a_wrong_call() -> None:
     for arguments in (["convert"], ["nonsense"], [], ["convert", "a", "b", "--tags", "x"]):
         with pytest.raises(SystemExit) as stop:
             main(arguments)
@@ -131,7 +131,7 @@ def test_a_call_that_is_wrong() -> None:
         ),
     ],
 )
-def test_skipping_goes_on_and_counts(
+def test_skipped_records_are_counted(
     file: str, content: str | bytes, format: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / file

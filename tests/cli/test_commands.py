@@ -1,4 +1,4 @@
-"""The commands as a person calls them: a real process, exit codes, what is printed where, what is left on disk."""
+"""The commands in real processes: exit codes, output streams, and files on disk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tiny import tiny_model
 
 NAMES = [module.__name__.rpartition(".")[2] for module in COMMANDS]
 ENDING = [name for name in NAMES if name != "serve"]
-"""Commands that end by themselves; the other's example is in service/test_serve.py."""
+"""Commands that end by themselves. The example of `serve` is in service/test_serve.py."""
 
 
 def run(*arguments: object, cwd: Path | None = None, stdin: str | bytes = b"") -> subprocess.CompletedProcess[str]:
@@ -39,7 +39,7 @@ def succeed(*arguments: object, cwd: Path | None = None, stdin: str | bytes = b"
 
 
 def fail(*arguments: object, cwd: Path | None = None) -> str:
-    """The one sentence that a wrong call or input gets."""
+    """Return the error message of a wrong call, which is one line."""
     done = run(*arguments, cwd=cwd)
     assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
     assert done.stdout == ""
@@ -67,7 +67,7 @@ SHORTER = {
         *(a for s in (*SMALL, "training.min_steps=2", "mproto.init=random") for a in ("--set", s)),
     ],
 }
-"""What makes the examples of slow commands quick; the rest of each is run as it stands."""
+"""Arguments that make slow examples fast. The rest of each example is run unchanged."""
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def model(name: str, corpus: Path) -> None:
 def test_help_has_an_example_that_works(
     name: str, corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In this process, since loading what a model needs takes longer than the example; the next test starts another."""
+    """Run the example in this process, since starting a new one would take longer."""
     with pytest.raises(SystemExit) as stopped:
         main([name, "--help"])
     assert stopped.value.code == 0
@@ -119,7 +119,7 @@ class TestConvert:
         line = '{"text": "Aspirin helps", "spans": [{"start": 0, "end": 7, "label": "C"}]}\n'
         assert succeed("convert", "-", "-", "--to", "conll", stdin=line) == "Aspirin B-C\nhelps O\n\n"
 
-    def test_what_is_lost_goes_to_stderr(self, corpus: Path) -> None:
+    def test_losses_are_printed_to_stderr(self, corpus: Path) -> None:
         done = run("convert", "gold.jsonl", "x.conll", cwd=corpus)
         assert "note: 128 document ids were lost" in done.stderr
         assert done.stdout.startswith("128 documents with 262 spans, jsonl to conll")
@@ -230,7 +230,7 @@ def test_formats_of_one_name() -> None:
     assert "did you mean conll" in fail("formats", "conl")
 
 
-def test_demo_shows_what_there_is() -> None:
+def test_demo_describes_the_bundled_corpus() -> None:
     shown = json.loads(succeed("demo", "--no-training", "--json"))
     assert shown["splits"]["train"]["spans"] == {}
     assert 0.35 <= shown["scores"]["dictionary lookup"]["overall"]["recall"] <= 0.5

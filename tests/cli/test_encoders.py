@@ -1,4 +1,4 @@
-"""`mproto encoders`, as a person calls it."""
+"""`mproto encoders` on the command line."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_an_empty_cache_needs_no_torch(tmp_path: Path) -> None:
     assert run(cache=tmp_path, code=code).stderr == "False"
 
 
-def test_without_the_extra_the_pip_line_is_told(tmp_path: Path) -> None:
+def test_without_the_extra_the_error_has_the_pip_command(tmp_path: Path) -> None:
     done = run(cache=tmp_path, code="import sys\nsys.modules['torch'] = None")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (

@@ -1,4 +1,4 @@
-"""Inputs and surroundings that once went wrong: pipes, devices, clashes, odd exports, closed outputs."""
+"""Unusual inputs and environments: pipes, devices, clashes, odd exports, closed outputs."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class TestClashes:
         assert (tmp_path / "types.txt").read_text() == "A\nB\nC\n"
         assert (tmp_path / "y.txt").read_text().startswith("Aspirin -1 3\n")
 
-    def test_the_format_asked_for_is_written_whatever_the_name(self, tmp_path: Path) -> None:
+    def test_the_requested_format_overrides_the_file_name(self, tmp_path: Path) -> None:
         put(tmp_path / "x.jsonl", ONE)
         assert convert(tmp_path / "x.jsonl", tmp_path / "a.dat", "--to", "parquet") == 0
         assert convert(tmp_path / "x.jsonl", tmp_path / "b.parquet", "--to", "arrow") == 0

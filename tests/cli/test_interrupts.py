@@ -38,7 +38,7 @@ def test_while_loading(name: str) -> None:
     assert done.stdout == done.stderr == ""
 
 
-def test_who_ignores_it_goes_on() -> None:
+def test_an_ignored_interrupt_does_not_stop_the_program() -> None:
     done = run("mproto.cli.convert", "SIG_IGN")
     assert done.returncode == 0, done.stderr
     assert "conll" in done.stdout

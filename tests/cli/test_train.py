@@ -1,4 +1,4 @@
-"""`mproto train`, `evaluate` and `predict` as a person calls them."""
+"""`mproto train`, `evaluate` and `predict` on the command line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Some of the documents that people labelled."""
+    """Some human-labelled documents."""
     path = tmp_path_factory.mktemp("labelled") / "test.jsonl"
     path.write_text("".join(TEST.read_text().splitlines(keepends=True)[:32]))
     return path
@@ -44,7 +44,7 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(corpus: Path, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A run with the embedded encoder, which most tests look at, and what the command said."""
+    """A run with the embedded encoder, which most tests use, and the output of the command."""
     embedded()
     folder = tmp_path_factory.mktemp("run") / "run"
     arguments = ["--train", corpus, "--gazetteer", TERMS, "--dev", labelled, "--output", folder]
@@ -58,19 +58,17 @@ def run(trained: tuple[Path, dict[str, Any]]) -> Path:
     return trained[0]
 
 
-def test_training_says_what_it_did(trained: tuple[Path, dict[str, Any]]) -> None:
+def test_the_output_of_training(trained: tuple[Path, dict[str, Any]]) -> None:
     _, shown = trained
     assert (shown["documents"], shown["steps"]) == (COUNT, 6)
-    assert 1 <= shown["best_step"] <= 6  # whichever evaluation was best
+    assert 1 <= shown["best_step"] <= 6  # the step of the best evaluation
     assert set(shown["labels"]) == {"Chemical", "Disease"}
     assert 0 <= shown["dev_f1"] <= 1
     assert 0 <= shown["kept_share"] <= 1
     assert shown["name_types"] == []
 
 
-def test_a_model_remembers_which_types_were_names(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_saves_its_name_types(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     terms = tmp_path / "terms.tsv"
     terms.write_text("surface\ttype\npatients\tDisease\nwith\tDisease\n")
     arguments = ["--train", corpus, "--gazetteer", terms, "--output", tmp_path / "r", "--names", "Disease", *SETTINGS]
@@ -83,9 +81,9 @@ def test_a_model_remembers_which_types_were_names(
     assert recognizer.matching(gazetteer) == MatchOptions(names=frozenset({"Disease"}))
     assert recognizer.matching(gazetteer, MatchOptions(names=frozenset())).names == frozenset()
     assert recognizer.matching(gazetteer, MatchOptions(case="sensitive")).names is None
-    terms_beside = recognizer.with_gazetteer(gazetteer, "prefer-gazetteer").terms
-    assert terms_beside is not None
-    assert [found.span.start for found in terms_beside.find(Document("With or with it"))] == [0]
+    terms_with_model = recognizer.with_gazetteer(gazetteer, "prefer-gazetteer").terms
+    assert terms_with_model is not None
+    assert [found.span.start for found in terms_with_model.find(Document("With or with it"))] == [0]
 
 
 def test_name_types_of_older_models_are_read_from_the_card(run: Path, tmp_path: Path) -> None:
@@ -116,7 +114,7 @@ def test_evaluation(run: Path, labelled: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_evaluation_of_model_and_terms_together(run: Path, labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Terms that the gazetteer has are found, whatever six steps have taught the model."""
+    """Terms in the gazetteer are found even though the model was trained for only six steps."""
     found = {}
     ways = {"default": [], "prefer-gazetteer": ["--combine", "prefer-gazetteer"], "off": ["--combine", "off"]}
     for name, way in ways.items():
@@ -128,7 +126,7 @@ def test_evaluation_of_model_and_terms_together(run: Path, labelled: Path, capsy
     assert found["off"]["scored"] == "model without gazetteer"
 
 
-def test_results_say_what_found_the_entities(
+def test_results_name_the_source_of_entities(
     run: Path, labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     both = ["--gazetteer", TERMS]
@@ -143,7 +141,7 @@ def test_results_say_what_found_the_entities(
 def test_matching_is_up_to_the_caller(
     run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Terms in capitals match small letters only where case does not matter: in labels, in scores and in predictions."""
+    """Terms in capitals match lower case only if case does not matter."""
     terms, text = tmp_path / "terms.tsv", tmp_path / "text.jsonl"
     terms.write_text("surface\ttype\nWITH\tDisease\n")
     text.write_text('{"text": "With .", "spans": [{"start": 0, "end": 4, "label": "Disease"}]}\n')
@@ -264,7 +262,7 @@ def test_evaluation_needs_labels(run: Path, corpus: Path, capsys: pytest.Capture
     assert "holds no labelled entity" in capsys.readouterr().err
 
 
-def test_what_is_said_while_and_after_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_messages_during_and_after_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     encoder = write_roberta(tmp_path, positions=200)
     capsys.readouterr()
     arguments = ["--train", TRAIN, "--gazetteer", TERMS, "--encoder", encoder, "--output", tmp_path / "run", *SETTINGS]
@@ -314,7 +312,7 @@ def test_what_is_said_while_and_after_training(tmp_path: Path, capsys: pytest.Ca
         ),
     ],
 )
-def test_calls_that_cannot_be(
+def test_contradictory_or_unknown_arguments(
     arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     encoder = write_roberta(tmp_path, positions=200)

@@ -132,7 +132,7 @@ def test_settings_of_version_0_1_are_explained(setting: str, hint: str) -> None:
 
 
 def test_settings_of_a_model_of_version_0_1() -> None:
-    """As its config.json had them; what only matters in training is dropped."""
+    """As saved in its config.json. Settings that matter only in training are dropped."""
     saved = {
         "method": "mproto",
         "encoder": "x",
@@ -164,7 +164,7 @@ def test_settings_of_a_model_of_version_0_1() -> None:
     config = Config().with_values(legacy.upgrade(saved))
     m = config.mproto
     assert (m.prototypes, m.init, m.denoising, m.merge_prototypes, m.viterbi) == (2, "kmeans", "threshold", False, True)
-    assert m.temperature == 0.05  # which 0.1 predicted with, whatever it was in training
+    assert m.temperature == 0.05  # version 0.1 always predicted with this value
     assert (config.word_shapes, config.dropout, config.training.selection) == (True, 0.2, "dev")
     assert (config.self_training.teacher, config.training.epochs, config.training.seed) == ("mpu", 3.0, 4)
     assert legacy.upgrade(config.as_dict()) == config.as_dict()

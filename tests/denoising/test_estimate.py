@@ -1,4 +1,4 @@
-"""Estimating how much is unlabelled: known mixtures, and what follows from the definition."""
+"""The unlabelled-share estimate: known mixtures, and properties that follow from the definition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mproto.training.hold_out import HoldOut, choose_words
 from runs import labelled, small_config
 
 FEW = [1000, 1, 1]
-"""Words of each class, hardly any of which is labelled."""
+"""The number of words of each class. Hardly any words are labelled."""
 
 
 def scores(count: int, mean: float, seed: int) -> torch.Tensor:
@@ -39,8 +39,8 @@ def test_a_known_mixture(share: float, seed: int) -> None:
     assert abs(mixture_share(mixed, scores(500, 3, seed + 20), 20_000) - share) < 0.01 + 0.05 * share
 
 
-def test_a_model_that_misses_half_of_the_labelled_words_misses_half_of_the_others() -> None:
-    """The point of it: the share that is found alone would be 5 %."""
+def test_missed_labelled_words_correct_for_missed_unlabelled_ones() -> None:
+    """The estimate corrects for this: the share of found entities is only 5 %."""
     found, missed, other = scores(500, 4, 0), scores(500, -4, 1), scores(9000, -4, 2)
     positive = torch.cat([scores(200, 4, 3), scores(200, -4, 4)])
     assert abs(mixture_share(torch.cat([found, missed, other]), positive, 10_000) - 0.1) < 0.01
@@ -50,7 +50,7 @@ def test_a_model_that_misses_half_of_the_labelled_words_misses_half_of_the_other
     st.lists(st.integers(-20, 20), min_size=1, max_size=40),
     st.lists(st.integers(-20, 20), min_size=1, max_size=40),
 )
-def test_only_the_order_of_scores_counts(mixed: list[int], positive: list[int]) -> None:
+def test_the_estimate_depends_only_on_the_order_of_scores(mixed: list[int], positive: list[int]) -> None:
     one, other = torch.tensor(mixed, dtype=torch.float64), torch.tensor(positive, dtype=torch.float64)
     share = mixture_share(one, other, len(one))
     assert 0 <= share <= 1
@@ -58,8 +58,8 @@ def test_only_the_order_of_scores_counts(mixed: list[int], positive: list[int]) 
 
 
 @pytest.mark.parametrize("function_words", [0, 5_000])
-def test_how_many_words_a_sample_has_that_are_no_entities_for_sure_does_not_count(function_words: int) -> None:
-    """A sample for 20,000 words, of which 1,000 are entities, with more mentions of `the` and the like or fewer."""
+def test_the_number_of_function_words_in_a_sample_does_not_matter(function_words: int) -> None:
+    """The corpus has 20,000 words and 1,000 entities; the sample, few or many words such as `the`."""
     mixed = torch.cat([scores(1000, 3, 0), scores(15_000, -3, 1), torch.full((function_words,), -9.0)])
     share = mixture_share(mixed, scores(500, 3, 2), 20_000)
     assert share == pytest.approx(0.05, abs=0.01)
@@ -71,7 +71,7 @@ def left_out_share(mixed: torch.Tensor, positive: torch.Tensor, size: float, sha
 
 
 def test_shares_of_types() -> None:
-    """Each type for itself: all that look like A are labelled but 7 %, all that look like B but 3 %."""
+    """Types are estimated separately: 7 % of the O words look like A, and 3 % look like B."""
     o, a, b = [-3.0, -3.1], [1.4, -2.2], [-2.2, 1.4]
     odds = torch.tensor([*[o] * 900, *[a] * 70, *[b] * 30, *[a] * 60, *[b] * 60])
     classes = torch.tensor([0] * 1000 + [1] * 60 + [2] * 60)
@@ -90,9 +90,12 @@ def test_a_word_that_may_be_of_two_types_is_left_out_once() -> None:
     assert found[1] == pytest.approx(0.1)
 
 
-def test_a_type_that_lacks_more_than_the_others_is_not_taken_for_one_that_does_not() -> None:
-    """Persons are all labelled, and what is not are organisations, which are harder to tell: taken together, most labelled
-    words would look surer than any of those without a label, and hardly any would seem to be missing."""
+def test_a_type_with_more_missing_labels_than_others_is_recognised() -> None:
+    """All persons are labelled. Most organisations are not, and they have lower scores.
+
+    If both types were estimated together, most labelled words would have higher scores than any
+    unlabelled entity, so that hardly any label would seem to be missing.
+    """
     sure, unsure, other = scores(2000, 8, 0), scores(600, 2, 1), scores(17_400, -4, 2)
     few = scores(100, 2, 3)
     own = torch.cat([unsure, other, sure, few])
@@ -112,7 +115,10 @@ def test_a_type_that_lacks_more_than_the_others_is_not_taken_for_one_that_does_n
     ("labelled", "expected"), [((60, 5), (5, 5 * 5 / 60)), ((15, 15), (5, 5)), ((5, 5), None), ((0, 60), (0, 5))]
 )
 def test_types_with_few_labels(labelled: tuple[int, int], expected: tuple[float, float] | None) -> None:
-    """They lack what the others do, and are estimated together where there are no others; in percent."""
+    """Their ratio of unlabelled to labelled words is that of the other types.
+
+    Without other types, they are estimated together. Shares are in percent.
+    """
     o, a, b = [-3.0, -3.1], [1.4, -2.2], [-2.2, 1.4]
     odds = torch.tensor([*[o] * 900, *[a] * 50, *[b] * 50, *[a] * labelled[0], *[b] * labelled[1]])
     classes = torch.tensor([0] * 1000 + [1] * labelled[0] + [2] * labelled[1])
@@ -137,7 +143,7 @@ def test_types_are_parts_of_all_words(types: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize(("labelled", "expected"), [((69, 29), 0.1), ((71, 29), 0.03), ((69, 31), 0.07), ((71, 31), 0)])
-def test_types_of_which_most_is_labelled_need_no_estimate(labelled: tuple[int, int], expected: float) -> None:
+def test_mostly_labelled_types_need_no_estimate(labelled: tuple[int, int], expected: float) -> None:
     """70 words of A and 30 of B have no label."""
     o, a, b = [-3.0, -3.1], [1.4, -2.2], [-2.2, 1.4]
     odds = torch.tensor([*[o] * 900, *[a] * 70, *[b] * 30, *[a] * 60, *[b] * 60])
@@ -147,34 +153,37 @@ def test_types_of_which_most_is_labelled_need_no_estimate(labelled: tuple[int, i
     assert found[1] == pytest.approx(expected)
 
 
-def test_without_a_word_that_has_no_label_nothing_is_known() -> None:
+def test_without_unlabelled_words_there_is_no_estimate() -> None:
     assert type_shares(torch.ones(60, 1), torch.ones(60, dtype=torch.long), 0, [0, 60]) is None
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.1, 0.1), (0.02, 0.02), (0.0, 0.0)])
-def test_doubtful_are_all_entities_where_they_can_be_told(share: float, expected: float) -> None:
+def test_all_entities_are_left_out_if_they_are_easy_to_recognise(share: float, expected: float) -> None:
     inside = round(share * 20_000)
     mixed = torch.cat([scores(inside, 5, 0), scores(20_000 - inside, -5, 1)])
     assert left_out_share(mixed, scores(500, 5, 2), 20_000, share, 1 / 3) == pytest.approx(expected, abs=0.003)
 
 
 @pytest.mark.parametrize("cost_ratio", [1 / 3, 1 / 5])
-def test_doubtful_are_fewer_where_entities_are_hard_to_tell(cost_ratio: float) -> None:
-    """Above any threshold of two like distributions, positive ones are a tenth; of distributions that differ a little,
-    the highest values only are worth their cost_ratio."""
+def test_fewer_entities_are_left_out_if_they_are_hard_to_recognise(cost_ratio: float) -> None:
+    """If both distributions are equal, a tenth of the values above any threshold are positive.
+
+    That is too few to leave them out. If the distributions differ a little, only the highest values
+    are left out: at the threshold, the probability of a positive value is about the cost ratio.
+    """
     same = torch.cat([scores(1000, 0, 0), scores(9000, 0, 1)])
     assert left_out_share(same, scores(500, 0, 2), 10_000, 0.1, cost_ratio) < 0.005
     apart = torch.cat([scores(1000, 2, 0), scores(9000, 0, 1)])
-    doubtful = left_out_share(apart, scores(500, 2, 2), 10_000, 0.1, cost_ratio)
-    assert 0.05 < doubtful < 0.25
-    value = apart.sort(descending=True).values[round(doubtful * 10_000)]
-    odds = 2 * value - 2  # the logarithm of how much more likely a value is a positive one's
+    left_out = left_out_share(apart, scores(500, 2, 2), 10_000, 0.1, cost_ratio)
+    assert 0.05 < left_out < 0.25
+    value = apart.sort(descending=True).values[round(left_out * 10_000)]
+    odds = 2 * value - 2  # the log-likelihood ratio of the value
     assert 0.1 * odds.exp() / (0.1 * odds.exp() + 0.9) == pytest.approx(cost_ratio, abs=0.15)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(0.01, 0.98)), max_size=20))
 def test_log_odds_are_shared_by_the_mentions_of_a_word(mentions: list[tuple[int, float]]) -> None:
-    """Against a loop; and with one mention each, they are its own."""
+    """Compared with a loop. A word with one mention has the log-odds of that mention."""
     words, likely = [word for word, _ in mentions], [p for _, p in mentions]
     answers = torch.tensor([[1 - p, p / 4, 3 * p / 4] for p in likely], dtype=torch.float64).reshape(-1, 3).log()
     found = log_odds(answers, torch.tensor(words, dtype=torch.long))
@@ -188,7 +197,7 @@ def test_log_odds_are_shared_by_the_mentions_of_a_word(mentions: list[tuple[int,
 
 
 def test_priors_are_shares_of_all_words() -> None:
-    """1,000 words: 850 O, of which 2 % and 4 % are entities; 100 and 50 labelled."""
+    """1,000 words: 100 and 50 labelled as entities, 850 as O; 2 % and 4 % of these are entities."""
     shares = UnlabelledEstimate.of({"A": 0.02, "B": 0.04}, 0.05, [850, 100, 50])
     assert shares.priors == pytest.approx({"A": 0.117, "B": 0.084})
     assert shares.coverage == pytest.approx(150 / (150 + 51))
@@ -222,13 +231,13 @@ def test_the_hold_out_phase_leaves_out_words_and_passes_the_estimate_to_the_mode
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=20), max_size=10), st.integers(0, 5))
-def test_one_word_of_four_is_kept_aside_among_frequent_and_rare_ones(words: list[list[int]], seed: int) -> None:
-    aside = choose_words(words, seed)
+def test_one_word_of_four_is_held_out_among_frequent_and_rare_ones(words: list[list[int]], seed: int) -> None:
+    held_out = choose_words(words, seed)
     counts = torch.bincount(torch.tensor([number for own in words for number in own], dtype=torch.long))
-    assert aside.shape == counts.shape
-    by_count = aside[counts.argsort(descending=True, stable=True)]
+    assert held_out.shape == counts.shape
+    by_count = held_out[counts.argsort(descending=True, stable=True)]
     assert all(int(four.sum()) == 1 for four in by_count.split(4) if len(four) == 4)  # type: ignore[no-untyped-call]
-    assert torch.equal(aside, choose_words(words, seed))
+    assert torch.equal(held_out, choose_words(words, seed))
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

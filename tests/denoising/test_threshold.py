@@ -1,4 +1,4 @@
-"""The threshold against linear programming and a loop, and the whole denoiser: purity, state, what it leaves alone."""
+"""The threshold and its denoiser, against linear programming and a loop."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_the_threshold_follows_the_steps_slowly() -> None:
     assert first.item() == pytest.approx(0.18)
     second = next_threshold(high, 0.9, first)
     assert second.item() == pytest.approx(DECAY * 0.18 + (1 - DECAY) * 0.68)
-    assert (high > second).all()  # a step of doubtful words: all are left out
+    assert (high > second).all()  # a step with high entity probabilities: all words are left out
     assert exceeds(torch.tensor([0.2, 0.21, 0.6]), second).tolist() == [False, True, True]
     assert exceeds(torch.tensor([0.4, 0.6]), torch.tensor(0.9)).tolist() == [False, True]  # more likely than not
     none = torch.zeros(0)
     assert next_threshold(none, 0.9, first) == first
-    assert next_threshold(none, 0.9) is None  # and the next step with words begins anew
+    assert next_threshold(none, 0.9) is None  # the next step with words sets it anew
     assert not len(exceeds(none, None))
 
 
@@ -66,7 +66,7 @@ def step_words(words: int, seed: int) -> StepWords:
 
 
 def denoiser(beta: float = 0.7, start: float = 0.2) -> Threshold:
-    """With a prior for half of the words, and three steps of memory."""
+    """Return a denoiser with a prior for half of the words, and three steps in its memory."""
     found = Threshold(beta, start=start, temperature=0.5)
     found.prior.learn(torch.linspace(0, 1, 6), 0.4)
     for seed in range(3):
@@ -98,9 +98,9 @@ def test_decisions_against_a_loop() -> None:
     """Own similarity, memory and prior are mixed word by word, then compared with the moving threshold."""
     given, found = step_words(40, 6), denoiser()
     expected = []
-    remembered = found.memory.mean(given.ids, given.similarity)
+    means = found.memory.mean(given.ids, given.similarity)
     for i in range(40):
-        mixed = 0.25 * given.similarity[i] + 0.75 * remembered[i]
+        mixed = 0.25 * given.similarity[i] + 0.75 * means[i]
         own = entity_probability(mixed.unsqueeze(0), CLASS_OF, 0.5).item()
         word = int(given.ids[i])
         expected.append(0.6 * own + 0.4 * word / 5 if word < 6 else own)
@@ -123,7 +123,7 @@ def test_assigning_changes_nothing_until_it_is_committed() -> None:
     assert not all(torch.equal(value, found.state()[name]) for name, value in before.items())
 
 
-def test_a_restored_denoiser_decides_alike() -> None:
+def test_a_restored_denoiser_makes_the_same_decisions() -> None:
     one, other = denoiser(), Threshold(0.99, start=0.2, temperature=0.5)
     other.restore({name: value.clone() for name, value in one.state().items()})
     for seed in range(5):

@@ -11,14 +11,14 @@ from mproto.extensions.viterbi import most_likely, transitions
 
 
 def test_transitions_by_hand() -> None:
-    """Pairs seen: 0→0 once, 0→1 twice, 1→0 once; with one more of each, eight, 2 and 3 behind 0, 2 and 1 behind 1."""
+    """Pairs: 0→0 once, 0→1 twice, 1→0 once. With one more of each: 2 and 3 after 0, 2 and 1 after 1."""
     found = transitions([[0, 0, 1], [0, 1, 0], [1], []], 2)
     at = torch.tensor([[2 / 5, 3 / 5], [2 / 3, 1 / 3]])
     anywhere = torch.tensor([4 / 8, 4 / 8])
     torch.testing.assert_close(found, (at / anywhere).log() / 2)
 
 
-def test_entities_begin_as_likely_with_half_of_the_labels() -> None:
+def test_missing_labels_hardly_change_transitions_to_entities() -> None:
     sentence = [0] * 8 + [1, 1]
     whole, half = transitions([sentence] * 4000, 2), transitions([sentence] * 2000 + [[0] * 10] * 2000, 2)
     assert half[0, 1].item() == pytest.approx(whole[0, 1].item(), abs=0.05)
@@ -43,6 +43,6 @@ def test_against_all_paths(lengths: list[int], classes: int, seed: int) -> None:
 
 
 @given(st.lists(st.integers(0, 6), max_size=5), st.integers(0, 10**6))
-def test_without_ties_between_words_each_is_what_it_is_alone(lengths: list[int], seed: int) -> None:
+def test_without_transitions_words_are_tagged_independently(lengths: list[int], seed: int) -> None:
     answers = torch.randn(sum(lengths), 4, generator=torch.Generator().manual_seed(seed))
     assert most_likely(answers, lengths, torch.zeros(4, 4)).tolist() == answers.argmax(-1).tolist()

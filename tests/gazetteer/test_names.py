@@ -140,7 +140,7 @@ def test_the_doctor_reports_name_types(tmp_path: Path, capsys: pytest.CaptureFix
     assert "matched as names" not in capsys.readouterr().out
 
 
-def test_a_recogniser_tells_names_by_the_mentions_that_it_remembers() -> None:
+def test_name_types_are_detected_from_example_mentions() -> None:
     genes = [f"GENE{number}" for number in range(40)]
     texts = [*TOWNS, *(drug.lower() for drug in DRUGS), "Rare", *genes]
     labels = ["Place"] * len(TOWNS) + ["Drug"] * len(DRUGS) + ["Other"] + ["Gene"] * len(genes)

@@ -227,7 +227,7 @@ class TestSkos:
 
     def test_wrong_files(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="cannot be read as turtle"):
-            Gazetteer.load(put(tmp_path, "x.ttl", "this is no turtle"))
+            Gazetteer.load(put(tmp_path, "x.ttl", "this is not turtle"))
 
 
 SURFACE = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp", "Zs"]), min_size=1, max_size=6)

@@ -131,7 +131,7 @@ def test_other_methods_have_pages_too() -> None:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     if CHROMIUM is None:
-        pytest.skip("there is no Chromium on this machine; install one to see the page in it")
+        pytest.skip("Chromium is not installed")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -1,4 +1,4 @@
-"""Control characters are shown and not obeyed: every one, and nothing else."""
+"""All control characters are escaped, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTROLS = "".join(map(chr, [*range(32), *range(127, 160)]))
 TEXTS = st.text(st.sampled_from(CONTROLS) | st.characters(), max_size=30)
 
 
-def is_obeyed(text: str, place: int) -> bool:
+def is_control(text: str, place: int) -> bool:
     """Whether a terminal would do something other than show it, or go to the next line or column."""
     sign = text[place]
     if sign == "\r":
@@ -25,12 +25,12 @@ def is_obeyed(text: str, place: int) -> bool:
 @given(text=TEXTS)
 @example(text=CONTROLS)
 @example(text="\r\n\r\r\n\r")
-def test_what_would_be_obeyed_is_replaced_and_nothing_else(text: str) -> None:
+def test_all_control_characters_and_no_others_are_replaced(text: str) -> None:
     shown = escape_controls(text)
     assert len(shown) == len(text)
     for place, sign in enumerate(text):
-        assert not is_obeyed(shown, place)
-        assert (shown[place] != sign) == is_obeyed(text, place)
+        assert not is_control(shown, place)
+        assert (shown[place] != sign) == is_control(text, place)
 
 
 def test_signs_are_those_that_unicode_has_for_them() -> None:
@@ -42,5 +42,5 @@ def test_signs_are_those_that_unicode_has_for_them() -> None:
 def test_pages_hold_none(text: str, start: int) -> None:
     spans = [(start, len(text), "A")] if start < len(text) else []
     page = marked(text, spans, {"A": "t0"}, named=True)
-    assert not any(is_obeyed(page, place) for place in range(len(page)) if page[place] != "\r")
+    assert not any(is_control(page, place) for place in range(len(page)) if page[place] != "\r")
     assert page.count("\r") == text.count("\r\n")

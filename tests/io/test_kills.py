@@ -111,7 +111,7 @@ for number in range(3000):
 
 
 def test_several_writers_and_readers_of_one_folder(tmp_path: Path) -> None:
-    """Nobody takes the folder that a living writer renamed aside for one that a dead one left."""
+    """A folder that a running writer has renamed is not taken for a killed writer's."""
     path = tmp_path / "out"
     path.mkdir()
     calls = [[OFTEN, path, "one"], [OFTEN, path, "two"], [OFTEN, path, "six"], [RECOVER, path]]

@@ -36,7 +36,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_new(error: type[BaseException
     assert (tmp_path / "a").read_bytes() == b"old"
 
 
-def test_a_full_disk_is_said_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outputs = Outputs()
 
     class Full:
@@ -99,7 +99,7 @@ class TestAtomicFolder:
             (folder / name).write_text("old")
         return folder
 
-    def test_they_come_together(self, old: Path) -> None:
+    def test_files_appear_together(self, old: Path) -> None:
         with atomic_folder(old, discard=("gone", "a", "never")) as place:
             (place / "a").write_text("new")
             (place / "b").write_text("new")
@@ -140,13 +140,13 @@ class TestAtomicFolder:
         assert Path("../a" if inner else "a").read_text() == "new"
         assert names(old) == ["a", "inner", "mine"]
 
-    def test_a_file_is_no_folder(self, old: Path) -> None:
+    def test_a_file_is_not_a_folder(self, old: Path) -> None:
         with pytest.raises(NotADirectoryError), atomic_folder(old / "a"):
             pass
         assert (old / "a").read_text() == "old"
 
     @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-    def test_or_not_at_all(self, old: Path, tmp_path: Path, error: type[BaseException]) -> None:
+    def test_after_an_error_nothing_changes(self, old: Path, tmp_path: Path, error: type[BaseException]) -> None:
         for folder in (old, tmp_path / "new"):
             with pytest.raises(error), atomic_folder(folder, discard=("gone",)) as place:
                 (place / "a").write_text("new")

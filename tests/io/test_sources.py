@@ -20,19 +20,19 @@ def test_progress_adds_up_to_the_file(tmp_path: Path) -> None:
     other = tmp_path / "y"
     other.write_bytes(b"abc\n")
     notes = Notes()
-    beside = Source(path, notes, counted.append).beside(other)
-    assert beside.notes is notes
-    assert list(beside.lines()) == [(1, "abc")]
+    sibling = Source(path, notes, counted.append).beside(other)
+    assert sibling.notes is notes
+    assert list(sibling.lines()) == [(1, "abc")]
     assert sum(counted) == path.stat().st_size + 4
 
 
-def test_only_the_first_mark_is_taken_off(tmp_path: Path) -> None:
+def test_only_the_first_byte_order_mark_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes("\ufeffa\n\ufeffb\n".encode())
     assert [text for _, text in Source(path).lines()] == ["a", "\ufeffb"]
 
 
-def test_where_a_byte_is_wrong(tmp_path: Path) -> None:
+def test_invalid_bytes_are_located(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"one\ntwo\nth\xffree\nfour")
     for read in (lambda: Source(path).text(), lambda: list(Source(path).lines())):
@@ -40,7 +40,7 @@ def test_where_a_byte_is_wrong(tmp_path: Path) -> None:
             read()
 
 
-def test_the_head_is_looked_at_and_not_consumed(tmp_path: Path) -> None:
+def test_the_head_is_not_consumed(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbfabc\n"))
     source = Source(path)
@@ -52,21 +52,21 @@ def test_the_head_is_looked_at_and_not_consumed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("looked_at", [False, True])
-def test_a_named_pipe_is_read_whole(packed: bool, looked_at: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("read_head_first", [False, True])
+def test_a_named_pipe_is_read_whole(packed: bool, read_head_first: bool, tmp_path: Path) -> None:
     path, content = tmp_path / "x", "abc\n" * 50_000
     os.mkfifo(path)
     data = gzip.compress(content.encode()) if packed else content.encode()
     writer = threading.Thread(target=lambda: path.write_bytes(data))
     writer.start()
     source = Source(path)
-    if looked_at:
+    if read_head_first:
         assert source.head().startswith(b"abc\n")
     assert source.text() == content
     writer.join()
 
 
-def test_a_file_that_is_cut_short_is_said_to_be(tmp_path: Path) -> None:
+def test_a_truncated_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(bytes(range(10, 256)) * 5000)[:-20])
     for read in (lambda: Source(path).text(), lambda: list(Source(path).raw_lines())):

@@ -1,4 +1,4 @@
-"""What killed work leaves goes with the next output of that name; what living work writes stays."""
+"""The next output of a name removes temporary files of killed processes, not of running ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ for number in range(150):
 
 @contextmanager
 def writer(kind: str, path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process that has begun to write, and ends when it gets a line."""
+    """Start a process that begins to write and ends when it gets a line."""
     with subprocess.Popen(
         [sys.executable, "-c", WRITING, kind, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

@@ -1,4 +1,4 @@
-"""The plan is POT's with the same iterations; the converged one has its marginals and costs what the Hungarian one costs."""
+"""The plan equals POT's. The converged plan has its marginals, and the Hungarian cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EPSILON, ITERATIONS = 0.001, 100
 
 
 def problem(kind: str, n: int, m: int, seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Words on the unit sphere, prototypes on it, in the way that the kind says."""
+    """Return words and prototypes on the unit sphere, placed as `kind` says."""
     generator = torch.Generator().manual_seed(seed)
     words = torch.randn(n, 8, generator=generator, dtype=torch.float64)
     prototypes = torch.randn(m, 8, generator=generator, dtype=torch.float64)
@@ -175,7 +175,7 @@ def test_a_step_of_the_size_of_the_paper_converges(kind: str) -> None:
     assert plan.iterations < 30  # without falling regularisation it takes up to 50
 
 
-def test_too_few_newton_steps_are_told() -> None:
+def test_too_few_newton_steps_leave_an_error() -> None:
     cost, a, b = problem("denoised", 100, 5, 0)
     plan = converged_transport(cost, a, b, epsilon=EPSILON, max_iterations=2)
     assert plan.iterations == 2

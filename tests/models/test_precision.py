@@ -59,7 +59,7 @@ def test_a_processor_without_bfloat16_is_refused(monkeypatch: pytest.MonkeyPatch
         precision.trains_in_bfloat16("bfloat16", CPU)
 
 
-def test_torch_tells_whether_a_processor_has_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_reports_whether_a_processor_has_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
     for able, expected in (
         ({"avx512_bf16": True}, True),
         ({"avx512_f": True, "avx512_bf16": False}, False),

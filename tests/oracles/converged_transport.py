@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 START = 0.5
-"""The first regularisation, costs being at most 2."""
+"""The first regularisation, for costs of at most 2."""
 FALL = 0.5
 HALVINGS = 30
 
@@ -26,7 +26,7 @@ HALVINGS = 30
 def converged_transport(
     cost: Tensor, a: Tensor, b: Tensor, *, epsilon: float, tolerance: float = 1e-6, max_iterations: int = 500
 ) -> Plan:
-    """The plan that solves the entropic transport problem.
+    """Return the plan that solves the entropic transport problem.
 
     Args:
         cost: (…, n, m) C, finite; as in `sinkhorn`, problems may be filled up with mass 0.
@@ -64,12 +64,12 @@ def _scores(cost: Tensor, b: Tensor, g: Tensor, epsilon: float) -> Tensor:
 
 
 def _rows(cost: Tensor, a: Tensor, b: Tensor, g: Tensor, epsilon: float) -> Tensor:
-    """The plan whose rows are exact, given the columns' potentials: (B, n, m)."""
+    """Return the plan (B, n, m) with exact row sums for these column potentials."""
     return torch.softmax(_scores(cost, b, g, epsilon), -1).nan_to_num(0.0) * a.unsqueeze(-1)
 
 
 def _dual(cost: Tensor, a: Tensor, b: Tensor, g: Tensor, epsilon: float) -> Tensor:
-    """What is maximised: (B,)."""
+    """Return the dual objective (B,), which is maximised."""
     soft_minima = -epsilon * torch.logsumexp(_scores(cost, b, g, epsilon), -1)
     return (g * b).sum(-1) + (soft_minima.masked_fill(a == 0, 0.0) * a).sum(-1)
 
@@ -77,11 +77,14 @@ def _dual(cost: Tensor, a: Tensor, b: Tensor, g: Tensor, epsilon: float) -> Tens
 def _newton_step(
     cost: Tensor, a: Tensor, b: Tensor, g: Tensor, epsilon: float, matrix: Tensor, gradient: Tensor
 ) -> Tensor:
-    """Better potentials. The step is halved where the dual does not rise: far from the solution a full one may overshoot."""
+    """Return better potentials.
+
+    A step is halved if the dual does not rise: far from the solution, it may overshoot.
+    """
     shares = matrix / a.clamp_min(1e-300).unsqueeze(-1)
     columns = matrix.sum(-2)
     curvature = torch.diag_embed(columns) - matrix.transpose(-1, -2) @ shares
-    # It is singular: potentials may all shift by the same, and a column that nobody uses has no curvature at all.
+    # The Hessian is singular: a shift of all potentials, and an unused column, have no curvature.
     ridge = 1e-10 * columns.mean(-1, keepdim=True) + 1e-300
     step: Tensor = torch.linalg.solve(curvature + torch.diag_embed(ridge.expand_as(columns)), epsilon * gradient)
     now = _dual(cost, a, b, g, epsilon)

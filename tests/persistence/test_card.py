@@ -1,4 +1,4 @@
-"""Model cards: true to what is known, and safe against whatever text is in them."""
+"""Model cards: they state only known facts, and no text breaks their structure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCORES = [{"corpus": "news 2024", "precision": 0.5, "recall": 0.25, "f1": 1 / 3,
 def made(
     labels: list[str] | None = None, card: dict[str, Any] | None = None, **options: Any
 ) -> tuple[dict[str, Any], str]:
-    """The YAML in front, and the Markdown behind it."""
+    """Return the YAML front matter and the Markdown after it."""
     text = model_card(labels or ["Chemical"], "mproto", "all-MiniLM-L6-v2", card or {}, "1.2", SETTINGS, **options)
     start, front, body = text.split("---\n", 2)
     assert start == ""
@@ -36,7 +36,7 @@ def parsed(body: str) -> list[Token]:
 
 
 def shown(token: Token) -> str:
-    """What a reader sees of a line."""
+    """Return the visible text of a line."""
     assert {child.type for child in token.children or []} <= {"text", "text_special", "softbreak", "code_inline"}, token
     return "".join(child.content for child in token.children or [])
 
@@ -76,7 +76,7 @@ TEXT = st.text(max_size=25) | st.lists(st.sampled_from(MARKUP), max_size=6).map(
 @example(" ", "", "\n")
 @example("<https://x.y>", "https://x.y", "a\n---\nb: c")
 def test_no_text_breaks_the_card(label: str, other: str, corpus: str) -> None:
-    """The structure is that of a card with harmless words, and what a reader sees are the words."""
+    """The structure is that of a card with harmless words, and the words are shown unchanged."""
     words = (label, other, corpus)
     cards = []
     for a, b, c in (words, ("x", "x", "x")):
@@ -92,7 +92,7 @@ def test_no_text_breaks_the_card(label: str, other: str, corpus: str) -> None:
 
 
 def clean(word: str) -> str:
-    """Without line breaks, control characters and halves of characters."""
+    """Remove line breaks, control characters and lone surrogates."""
     return re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", word)
 
 
@@ -117,16 +117,16 @@ def test_the_library_of_the_hub_can_read_it() -> None:
     assert (result.dataset_name, result.metric_type, result.metric_value) == ("news 2024", "precision", 0.5)
 
 
-def test_it_tells_whose_labels_they_are() -> None:
+def test_the_card_says_where_labels_come_from() -> None:
     by_terms = made(card=CARD)[1]
     assert "1,234 documents, labelled by looking up the terms of a gazetteer, not by humans" in by_terms
     assert "fingerprint 0123456789abcdef" in by_terms
     assert "comes from a term list" in by_terms
     both = made(card={**CARD, "documents labelled by people": 20})[1]
     assert "20 human-labelled documents" in both
-    people = made(card={"documents labelled by people": 20})[1]
-    assert "gazetteer" not in people
-    assert "term list" not in people
+    human = made(card={"documents labelled by people": 20})[1]
+    assert "gazetteer" not in human
+    assert "term list" not in human
     assert "were not recorded" in made()[1]
     assert "was not recorded" in made(card={"training documents": 3})[1]
 
@@ -141,7 +141,7 @@ def test_limits_are_those_of_the_model() -> None:
     assert "cannot tell words apart that differ only in case" in text
 
 
-def test_scores_are_shown_with_their_meaning_or_said_to_be_missing() -> None:
+def test_scores_are_explained_or_reported_missing() -> None:
     assert "| news 2024 | 50.00 | 25.00 | 33.33 |" in made(card={"scores": SCORES})[1]
     assert "with strict matching" in made(card={"scores": SCORES})[1]
     partly = [{"corpus": "x", "f1": 1}]
@@ -152,19 +152,19 @@ def test_scores_are_shown_with_their_meaning_or_said_to_be_missing() -> None:
 @pytest.mark.parametrize(
     "wrong", [0.7, "good", [0.7], [{"f1": "high"}], [{"f1": 70}], [{"corpus": "x"}], [*SCORES, {}]]
 )
-def test_scores_that_are_none_are_told_as_they_are(wrong: object) -> None:
+def test_invalid_scores_are_shown_as_plain_text(wrong: object) -> None:
     front, body = made(card={"scores": wrong})
     assert "model-index" not in front
     assert any(line == f"scores: {wrong}" for line in lines(body))
     assert "No scores were recorded" in body
 
 
-def test_names_are_told_where_there_are_any() -> None:
+def test_types_of_names_are_shown_if_there_are_any() -> None:
     assert "matched as names" not in made(name_types=[])[1]
     assert "Types matched as names: Disease, Chemical." in lines(made(name_types=["Disease", "Chemical"])[1])
 
 
-def test_it_says_what_form_the_model_has() -> None:
+def test_the_card_names_the_form_of_the_model() -> None:
     cards = {int8: made(int8=int8)[1] for int8 in (None, False, True)}
     assert [("ONNX" in card, "eight bits" in card) for card in cards.values()] == [
         (False, False),

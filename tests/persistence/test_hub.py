@@ -26,7 +26,7 @@ NAME = f"{USER}/model"
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
-    """A hub, an empty cache, and nobody logged in."""
+    """A hub, an empty cache, and no login."""
     for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -41,7 +41,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
 
 
 def point_to(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    """What HF_ENDPOINT does, where the library has been imported already."""
+    """Do what HF_ENDPOINT does, after the library has been imported."""
     monkeypatch.setattr(constants, "ENDPOINT", address)
     template = address + "/{repo_id}/resolve/{revision}/{filename}"
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
@@ -196,7 +196,7 @@ def test_folders_go_before_names(hub: Hub, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_without_torch_and_by_the_variable(hub: Hub, tmp_path: Path) -> None:
-    """As a user has it: HF_ENDPOINT, and a process that knows nothing yet."""
+    """As for a user: with HF_ENDPOINT, in a new process."""
     hub.add(NAME, MODEL)
     code = (
         "import sys; from mproto.persistence.hub import find_model\n"

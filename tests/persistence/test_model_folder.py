@@ -1,4 +1,4 @@
-"""Models on disk: saved anywhere, and over themselves, whole or not at all; what is wrong with one is told on reading it."""
+"""Models on disk: saved completely or not at all, also over themselves; errors on loading."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class TestSaving:
         assert names(tmp_path) == {"model"}
 
     def test_an_exported_model_whose_files_have_changed(self, tmp_path: Path) -> None:
-        """Its graph is copied from where it came from; another model may be there by now."""
+        """Saving copies the graph from its folder, which may contain another model by then."""
         folder = write("onnx", tmp_path / "model")
         ner = Recognizer.from_pretrained(folder)
         (folder / GRAPH_FILE).write_bytes(b"another")
@@ -112,7 +112,7 @@ class TestSaving:
         assert names(tmp_path) == {"model"}
 
     @pytest.mark.parametrize("mask", [0o022, 0o002, 0o077])
-    def test_whoever_may_read_new_files_may_read_these(self, saved: Path, tmp_path: Path, mask: int) -> None:
+    def test_saved_files_have_the_usual_permissions(self, saved: Path, tmp_path: Path, mask: int) -> None:
         ner = Recognizer.from_pretrained(saved)
         before = os.umask(mask)
         try:
@@ -142,13 +142,13 @@ class TestFiles:
             change(saved, lambda description: description.pop("files"))
         found = Recognizer.from_pretrained(saved)(TEXTS)
         (saved / MENTIONS).unlink()
-        assert Recognizer.from_pretrained(saved)(TEXTS) == found  # who keeps them from others may do it like this
+        assert Recognizer.from_pretrained(saved)(TEXTS) == found  # users may delete mentions
         (saved / TOKENIZER).unlink()
         with pytest.raises(InputError, match="model: holds no tokenizer.json, which belongs to the model"):
             Recognizer.from_pretrained(saved)
 
     def test_models_of_older_versions(self, saved: Path, kind: str) -> None:
-        """They have the fingerprints of fewer files."""
+        """They record the fingerprints of fewer files."""
         before = Recognizer.from_pretrained(saved)
         found = before(TEXTS)
         assert any(found)
@@ -159,7 +159,7 @@ class TestFiles:
         assert again.tagger.window == before.tagger.window
 
     def test_the_longest_input_of_models_of_version_0_1(self, tmp_path: Path) -> None:
-        """It had another key."""
+        """Version 0.1 saved it under another key."""
         folder = write("torch", tmp_path / "model")
         window = Recognizer.from_pretrained(folder).tagger.window
         change(folder, lambda d: d.update(reach=d.pop("max_length")))
@@ -171,7 +171,7 @@ class TestFiles:
     def test_a_file_that_may_not_be_read(
         self, saved: Path, kind: str, name: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A stand-in for permissions: who runs these tests may be an administrator, who can read all."""
+        """Simulate missing permissions: the tests may run as root, which can read everything."""
         path, open_ = saved / (NETWORK[kind] if name == "network" else name), Path.open
 
         def closed(self: Path, *args: Any, **options: Any) -> Any:
@@ -192,7 +192,7 @@ VALUES = st.recursive(
 
 
 def places(value: Any, where: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """Every place in a description, whole parts and single values."""
+    """Return every place in a description: whole parts and single values."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [where, *(place for key, part in inner for place in places(part, (*where, key)))]
 
@@ -201,8 +201,10 @@ class TestDescriptions:
     @pytest.mark.parametrize("kind", KINDS)
     @settings(max_examples=60)
     @given(data=st.data())
-    def test_anything_anywhere(self, kind: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-        """Whatever stands there instead, the model works, or one sentence says what is wrong, when it is read."""
+    def test_any_value_in_any_place(
+        self, kind: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+    ) -> None:
+        """The model either works, or loading it fails with a one-sentence error."""
         folder = write(kind, tmp_path_factory.mktemp("any") / "model")
         description = read_description(folder)
         own = {key: value for key, value in description.items() if key not in ("settings", "encoder")}
@@ -259,13 +261,13 @@ class TestDescriptions:
             Recognizer.from_pretrained(folder)
 
     @pytest.mark.parametrize("fewer", [{"labels": 1, "tags": 2, "prototype_names": 6}, {"prototype_names": 0}])
-    def test_names_that_fit_each_other_and_not_the_graph(self, fewer: dict[str, int], tmp_path: Path) -> None:
+    def test_names_that_do_not_fit_the_graph(self, fewer: dict[str, int], tmp_path: Path) -> None:
         folder = write("onnx", tmp_path / "model")
         change(folder, lambda d: d.update({key: d[key][:count] for key, count in fewer.items()}))
         with pytest.raises(InputError, match=r"model.onnx: has \d \w+, but config.json names \d; export"):
             Recognizer.from_pretrained(folder)
 
-    def test_sub_words_that_are_none(self, tmp_path: Path) -> None:
+    def test_unknown_sub_words(self, tmp_path: Path) -> None:
         folder = write("onnx", tmp_path / "model")
         change(folder, lambda d: d["tokens"].update(pad=99_999))
         with pytest.raises(InputError, match="config.json: 'tokens.pad' is 99999, but the tokenizer has no such"):
@@ -286,7 +288,7 @@ class TestDescriptions:
             Recognizer.from_pretrained(saved)
 
 
-def test_a_graph_that_takes_or_gives_something_else(tmp_path: Path) -> None:
+def test_a_graph_with_other_inputs_or_outputs(tmp_path: Path) -> None:
     folder = write("onnx", tmp_path / "model")
     change(folder, lambda description: description.pop("files"))
     graph = onnx.load(folder / GRAPH_FILE)
@@ -324,7 +326,7 @@ def test_errors_of_other_libraries_are_one_sentence(
 
 
 @pytest.mark.parametrize("content", [b"{}", b"", b"[", b'{"version": "1.0", "added_tokens": [], "model": {}}'])
-def test_a_tokenizer_that_is_none(content: bytes, saved: Path) -> None:
+def test_an_invalid_tokenizer(content: bytes, saved: Path) -> None:
     change(saved, lambda description: description["files"].pop(TOKENIZER))
     (saved / TOKENIZER).write_bytes(content)
     with pytest.raises(InputError, match=r"cannot be read") as caught:

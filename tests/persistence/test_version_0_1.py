@@ -1,4 +1,4 @@
-"""Models saved by version 0.1 load, and find what they found there. The folders were written by that version."""
+"""Models that version 0.1 saved load, and give the same predictions."""
 
 from __future__ import annotations
 

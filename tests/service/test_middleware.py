@@ -129,7 +129,7 @@ def test_request_ids() -> None:
             assert len(service.get("/health/live", headers={"X-Request-ID": odd}).headers["x-request-id"]) == 16
 
 
-def test_an_unexpected_error_is_500_and_the_service_goes_on(
+def test_an_unexpected_error_is_500_and_the_service_keeps_running(
     lines: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running() as service:
@@ -188,10 +188,10 @@ def test_the_model_is_described() -> None:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"body": 0}, "--max-body 0 is not a limit; give 1 or more"),
-        ({"batch": 0}, "--batch-size 0 is not a limit"),
-        ({"wait": -1}, "--batch-wait -1 is not a limit; give 0 or more"),
-        ({"wait": float("nan")}, "--batch-wait nan is not a limit"),
+        ({"body": 0}, "--max-body 0 is not a valid limit; give 1 or more"),
+        ({"batch": 0}, "--batch-size 0 is not a valid limit"),
+        ({"wait": -1}, "--batch-wait -1 is not a valid limit; give 0 or more"),
+        ({"wait": float("nan")}, "--batch-wait nan is not a valid limit"),
         ({"texts": 9, "queue": 8}, "never fit into a queue of 8; give --max-queue 9 or more"),
     ],
 )

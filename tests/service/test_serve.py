@@ -120,7 +120,7 @@ class TestWrongCalls:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--port", "70000"], "--port 70000 is not a port"),
+            (["--port", "70000"], "--port 70000 is not a valid port"),
             (["--host", "no such host"], "--host 'no such host' is not an address of this machine"),
             (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1"),
             (["--threads", "0"], "--threads 0 is not a number of threads; give 1 or more"),

@@ -1,4 +1,4 @@
-"""Two processes train the model of one with batches twice as large. Real processes, on CPUs."""
+"""Two processes train the same model as one with batches twice as large. On CPUs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SETTINGS = [
     f"training.min_steps={STEPS}",
     "training.learning_rate=5e-4",
     "dropout=0",
-    "mproto.beta=0.96",  # an estimate may turn on the last digit
+    "mproto.beta=0.96",  # rounding could change an estimate
     "self_training.confidence=0.5",
     "positive_unlabelled.priors={Chemical = 0.1, Disease = 0.1}",
 ]
@@ -105,8 +105,8 @@ def test_two_processes_train_the_model_of_one(
 
 
 @pytest.mark.slow
-def test_two_processes_that_were_killed_go_on(corpus: Path, tmp_path: Path) -> None:
-    """With dropout, so that the random states of both have to come back."""
+def test_two_killed_processes_are_resumed(corpus: Path, tmp_path: Path) -> None:
+    """With dropout, so that the random states of both processes must be restored."""
     settings = ["training.batch_size=7", "dropout=0.3", "mproto.beta=auto", "training.checkpoint_minutes=0"]
     whole, output = tmp_path / "whole", tmp_path / "run"
     assert run(corpus, whole, 2, *settings).returncode == 0
@@ -125,7 +125,7 @@ def test_two_processes_that_were_killed_go_on(corpus: Path, tmp_path: Path) -> N
     assert "processes = 2, and not 1" in refused.stderr
 
 
-def test_one_process_is_alone() -> None:
+def test_a_single_process_needs_no_process_group() -> None:
     assert find_group(torch.device("cpu")) is SINGLE
 
 

@@ -31,45 +31,45 @@ def model(tmp_path: Path) -> MProtoModel:
     return MProtoModel.build(encoder, ("Chemical", "Disease"), load_config())
 
 
-def by_people(count: int) -> list[Document]:
+def human_labelled(count: int) -> list[Document]:
     return [d.with_spans(d.gold or d.spans, None) for d in demo.documents("dev")[:count]]
 
 
-def test_a_batch_knows_whose_labels_it_has(model: MProtoModel) -> None:
+def test_a_batch_knows_which_labels_are_human(model: MProtoModel) -> None:
     documents = labelled(6)
-    data = Data.of(documents, model, by_people(2))
+    data = Data.of(documents, model, human_labelled(2))
     assert data.certain == [False] * 6 + [True] * 2
     batch = data.batch([7, 0])
     assert batch.certain is not None
     assert batch.certain.tolist() == [True] * len(data.tags[7]) + [False] * len(data.tags[0])
 
 
-def test_every_word_of_a_document_that_people_labelled_is_learnt_as_it_is_labelled(model: MProtoModel) -> None:
-    """Half of the words are to be left out, and none is: the labels are certain."""
+def test_no_word_of_a_human_labelled_document_is_left_out(model: MProtoModel) -> None:
+    """β asks to leave out half of the words, but human labels are certain."""
     model.denoiser.beta = 0.5
-    for documents, people in ((labelled(12), []), ([], labelled(12))):
-        data = Data.of(documents, model, people)
+    for documents, human in ((labelled(12), []), ([], labelled(12))):
+        data = Data.of(documents, model, human)
         prepare(model, data)
         kept = model.step(data.batch(range(12)), 0.9).logs["kept"]
-        assert kept == 1 if people else kept < 0.9
+        assert kept == 1 if human else kept < 0.9
 
 
-def test_labelled_words_count_for_more_only_where_others_may_lack_a_label(model: MProtoModel) -> None:
-    """They are fewer than a fifth of the words in these sentences."""
-    for documents, people in ((labelled(12), []), ([], labelled(12))):
-        data = Data.of(documents, model, people)
+def test_labelled_words_have_larger_weights_only_with_distant_labels(model: MProtoModel) -> None:
+    """Fewer than a fifth of the words in these sentences are labelled."""
+    for documents, human in ((labelled(12), []), ([], labelled(12))):
+        data = Data.of(documents, model, human)
         prepare(model, data)
         batch = data.batch(range(12))
         assert batch.labels is not None
         others = int((batch.labels == 0).sum())
         assert 4 * (len(batch.labels) - others) < others
-        expected = len(batch.labels) if people else others / 0.8
+        expected = len(batch.labels) if human else others / 0.8
         assert model.step(batch, 0.0).weight == pytest.approx(expected)
 
 
-def test_nothing_of_what_people_labelled_is_counted_as_unlabelled(model: MProtoModel) -> None:
-    distant, people = labelled(705), by_people(30)
-    phases = [HoldOut(Data.of(distant, model, others), model, load_config().training) for others in ([], people)]
+def test_human_labelled_documents_are_not_part_of_the_unlabelled_share(model: MProtoModel) -> None:
+    distant, human = labelled(705), human_labelled(30)
+    phases = [HoldOut(Data.of(distant, model, others), model, load_config().training) for others in ([], human)]
     prepare(model, phases[0].full)
     (alone, size), (mixed, other) = (phase._predict(model) for phase in phases)
     assert size == other
@@ -83,37 +83,39 @@ def test_nothing_of_what_people_labelled_is_counted_as_unlabelled(model: MProtoM
     assert int((mixed.classes == 0).sum()) == mentions
 
 
-def test_further_windows_are_looked_at_for_their_labels(model: MProtoModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labelled_words_are_also_taken_from_further_windows(
+    model: MProtoModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(hold_out_module, "SAMPLE", 50)
     data = Data.of(labelled(705), model)
     few = HoldOut(data, model, load_config().training)
-    looked, size = few._predict(model)
+    more, size = few._predict(model)
     monkeypatch.setattr(hold_out_module, "EXTRA_SAMPLE", 0)
     fewer, same = few._predict(model)
     assert size == same
-    assert int((looked.classes == 0).sum()) == int((fewer.classes == 0).sum()) > 0
-    assert int((looked.classes > 0).sum()) > int((fewer.classes > 0).sum())
+    assert int((more.classes == 0).sum()) == int((fewer.classes == 0).sum()) > 0
+    assert int((more.classes > 0).sum()) > int((fewer.classes > 0).sum())
 
 
 @pytest.mark.parametrize("method", ["mpu", "mproto"])
-def test_where_only_people_gave_labels_shares_are_guessed(method: str, tmp_path: Path) -> None:
-    """And a type that the dictionary lacks has the prior that people's labels give it."""
+def test_the_default_share_is_used_if_only_humans_labelled_entities(method: str, tmp_path: Path) -> None:
+    """Priors are then the shares of the types among the human labels."""
     encoder = Encoder.load(str(write_roberta(tmp_path, positions=200)))
     model = get_method(method).build(encoder, ("Chemical", "Disease"), load_config())
     assert isinstance(model, UsesEstimate)
     bare = [document.bare() for document in labelled(30)]
-    data = Data.of(bare, model, by_people(20))
+    data = Data.of(bare, model, human_labelled(20))
     assert HoldOut(data, model, load_config().training).finish(model) == {}
     if method == "mproto":
         assert model.denoiser.beta == pytest.approx(1 - DEFAULT_SHARE)  # type: ignore[operator, union-attr]
     else:
-        people = [tag for tags in data.tags[30:] for tag in tags]
-        expected = [people.count(tag) / len(people) for tag in (1, 2)]
+        human = [tag for tags in data.tags[30:] for tag in tags]
+        expected = [human.count(tag) / len(human) for tag in (1, 2)]
         assert model.priors.tolist() == pytest.approx(expected)  # type: ignore[operator, union-attr]
 
 
-def test_where_people_labelled_everything_nothing_is_estimated(model: MProtoModel) -> None:
-    data = Data.of([], model, by_people(40))
+def test_nothing_is_estimated_if_all_labels_are_human(model: MProtoModel) -> None:
+    data = Data.of([], model, human_labelled(40))
     phase = HoldOut(data, model, load_config().training)
     assert phase.steps(100) == 0
     assert phase.finish(model) == {}
@@ -121,18 +123,18 @@ def test_where_people_labelled_everything_nothing_is_estimated(model: MProtoMode
 
 
 @pytest.mark.parametrize(
-    ("documents", "people", "times"), [(4560, 5, 10), (4560, 100, 5), (4560, 456, 1), (10, 500, 1), (0, 7, 1)]
+    ("documents", "human", "times"), [(4560, 5, 10), (4560, 100, 5), (4560, 456, 1), (10, 500, 1), (0, 7, 1)]
 )
-def test_few_are_read_more_often(documents: int, people: int, times: int) -> None:
-    assert _repeats(documents, people) == times
+def test_few_human_labelled_documents_are_repeated(documents: int, human: int, times: int) -> None:
+    assert _repeats(documents, human) == times
 
 
 @pytest.mark.parametrize("method", ["mproto", "tagger"])
-def test_training_on_human_labels_alone_and_beside_others(method: str, tmp_path: Path) -> None:
+def test_training_on_human_labels_with_and_without_distant_ones(method: str, tmp_path: Path) -> None:
     encoder = str(write_roberta(tmp_path, positions=200))
     config = replace(small_config("training.min_steps=3", method=method), encoder=encoder)
     new = Document("Nobody had seen a quokka .", spans=[Span(18, 24, "Animal")])
-    assert train([], labelled=[*by_people(20), new], config=config).recognizer.labels == (
+    assert train([], labelled=[*human_labelled(20), new], config=config).recognizer.labels == (
         "Disease",
         "Chemical",
         "Animal",
@@ -142,7 +144,7 @@ def test_training_on_human_labels_alone_and_beside_others(method: str, tmp_path:
     assert mixed.card["documents labelled by people"] == 1
 
 
-def test_no_type_is_called_what_other_words_are_called() -> None:
+def test_no_type_may_have_the_name_of_the_outside_tag() -> None:
     with pytest.raises(DataError, match="is called O, the tag of words outside of entities"):
         train([Document("Aspirin helps", spans=[Span(0, 7, "O")])])
 
@@ -159,7 +161,7 @@ def call(*arguments: object) -> int:
         (["--labelled", demo.FOLDER / "train.txt"], "train.txt: holds no labelled entity"),
     ],
 )
-def test_what_cannot_be_learnt_from(
+def test_unusable_labelled_documents(
     arguments: list[object], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call(*arguments, "--output", tmp_path / "run") == 2

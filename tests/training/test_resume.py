@@ -57,7 +57,7 @@ def new_loop(method: str, selection: Selection, encoder: str) -> Loop:
 @pytest.mark.parametrize("method", ["mproto", "tagger"])
 @pytest.mark.parametrize("selection", ["best", "average"])
 def test_a_loop_resumes_from_any_state(method: str, selection: str, tiny: str) -> None:
-    """Across the edge of an epoch (six batches), before and after the best evaluation, and into the averaged part."""
+    """Across epochs (six batches), before and after the best evaluation, and during averaging."""
 
     def choose(seen: int) -> Selection:
         scores = iter([0.5, 0.9, 0.1, 0.2][seen:])
@@ -88,7 +88,7 @@ def corpus(tiny: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def assert_same(one: Path, other: Path) -> None:
-    """The runs ended with the same weights, and every step on the way says the same but for how long it took."""
+    """Check that two runs have the same weights and, except for times, the same history."""
     assert (one / "best" / "model.safetensors").read_bytes() == (other / "best" / "model.safetensors").read_bytes()
     histories = [[replace(step, seconds=0, memory=0) for step in read_history(folder)] for folder in (one, other)]
     assert histories[0] == histories[1]
@@ -146,7 +146,7 @@ def test_killed_at_five_random_points_and_asked_to_stop_twice(corpus: Path, tmp_
 
 
 class CrashError(Exception):
-    """Something happens to the process."""
+    """Simulates a crash of the process."""
 
 
 def stop_at(step: int) -> object:
@@ -168,7 +168,7 @@ def expected(config: Config) -> Weights:
 
 
 def stopped(folder: Path, config: Config, step: int = 6) -> list[Path]:
-    """A run that ended badly after a step; its checkpoints, oldest first."""
+    """Crash a run after a step; return its checkpoints, oldest first."""
     with pytest.raises(CrashError):
         train(labelled(240), config=config, output=folder, on_step=stop_at(step))  # type: ignore[arg-type]
     return sorted((folder / "checkpoints").iterdir())
@@ -219,7 +219,7 @@ def test_without_a_whole_checkpoint_training_starts_again(config: Config, expect
 
 
 class Disk:
-    """A disk that is full from some write of tensors on."""
+    """A disk that is full after a number of writes of tensors."""
 
     def __init__(self, room: int) -> None:
         self.room = room

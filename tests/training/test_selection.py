@@ -38,7 +38,7 @@ def test_without_gold_labels_nothing_is_scored(tiny: str) -> None:
     assert scores(tiny, "last", demo.documents("dev")[:20]) == [None] * 3
 
 
-def test_with_gold_labels_they_count(tiny: str) -> None:
+def test_with_gold_labels_evaluations_are_scored(tiny: str) -> None:
     dev = demo.documents("dev")[:20]
     found = scores(tiny, "auto", dev)
     assert found == scores(tiny, "dev", dev)
@@ -47,7 +47,7 @@ def test_with_gold_labels_they_count(tiny: str) -> None:
         scores(tiny, "dev")
 
 
-def test_measures_are_taken_and_decide_nothing(tiny: str, tmp_path: Path) -> None:
+def test_additional_measures_do_not_affect_selection(tiny: str, tmp_path: Path) -> None:
     seen: list[dict[str, float]] = []
 
     def measure(recognizer: Recognizer) -> float:

@@ -34,7 +34,7 @@ def encoder() -> None:
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """An encoder for what is true of any."""
+    """A tiny encoder, for properties that hold for every encoder."""
     return str(write_roberta(tmp_path_factory.mktemp("encoder"), positions=200))
 
 
@@ -70,7 +70,7 @@ def test_evaluating_predicting_and_saving_leave_prototypes_as_they_are(tmp_path:
 
 
 def test_evaluations_during_training_change_nothing(tiny: str) -> None:
-    """The last model of a run that was evaluated at every step is that of one that never was."""
+    """Evaluating at every step does not change the last model of a run."""
     settings = ("training.min_steps=4", "mproto.beta=0.96")
     plain = train(labelled(FEW), config=small_config(*settings, encoder=tiny)).recognizer
     dev = demo.documents("dev")[:8]
@@ -140,7 +140,7 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(
     ]
 
 
-def test_it_learns_what_it_is_shown() -> None:
+def test_the_model_learns_its_training_data() -> None:
     documents = labelled(FEW)
     recognizer = train(documents, config=small_config("training.min_steps=16", "mproto.denoising=none")).recognizer
     found = list(recognizer.predict([document.bare() for document in documents]))
@@ -148,7 +148,7 @@ def test_it_learns_what_it_is_shown() -> None:
     assert right > 0.8 * sum(len(document.spans) for document in documents)
 
 
-def test_denoising_begins_when_it_should() -> None:
+def test_denoising_starts_after_its_share_of_steps() -> None:
     kept: list[float] = []
     config = small_config("mproto.denoise_after=0.5", "mproto.denoising=transport", "mproto.beta=0.01")
     train(labelled(FEW), config=config, on_step=lambda progress: kept.append(progress.logs["kept"]))
@@ -180,7 +180,7 @@ class TestBadInput:
         recognizer = train(documents, config=small_config("training.min_steps=2")).recognizer
         assert recognizer.labels == ("Metal",)
 
-    def test_a_type_that_only_dev_has(self) -> None:
+    def test_a_type_that_occurs_only_in_dev(self) -> None:
         with pytest.raises(InputError, match="types that the training data do not have: Gene"):
             train(labelled(), dev=[Document("BRCA1", (Span(0, 5, "Gene"),))])
 
@@ -209,7 +209,7 @@ class TestBadInput:
         with pytest.raises(InputError, match=r"letter.txt: is a file"):
             train(labelled(), output=tmp_path / "letter.txt")
 
-    def test_an_older_run_is_replaced_only_when_told(self, tiny: str, tmp_path: Path) -> None:
+    def test_an_older_run_is_replaced_only_with_force(self, tiny: str, tmp_path: Path) -> None:
         config = small_config("training.min_steps=1", encoder=tiny)
         train(labelled(8), config=config, output=tmp_path)
         with pytest.raises(InputError, match="or --force"):
@@ -223,7 +223,7 @@ class TestBadInput:
         with pytest.raises(InputError, match="nowhere"):
             train(labelled(), config=load_config(encoder="./nowhere"))
 
-    def test_a_loss_that_is_no_number(self, tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_loss_that_is_not_a_number(self, tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         original = MProtoModel.step
 
         def broken(self: Model, batch: Any, progress: float) -> Step:
@@ -250,7 +250,7 @@ class TestBadInput:
         RuntimeError("[enforce fail at alloc_cpu.cpp:118] . DefaultCPUAllocator: can't allocate memory: you tried"),
     ],
 )
-def test_too_little_memory_is_told_and_says_what_to_do(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_out_of_memory_error_says_what_to_do(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> Step:
         raise error
 
@@ -264,7 +264,7 @@ def test_too_little_memory_is_told_and_says_what_to_do(error: Exception, monkeyp
         train(labelled(), config=small_config())
 
 
-def test_other_errors_are_not_mistaken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_errors_are_not_taken_for_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> Step:
         raise RuntimeError("something else")
 

@@ -1,4 +1,4 @@
-"""Predictions for files: whole or not at all, taken up again where they were stopped, shown to people."""
+"""Predictions for files: written completely or not at all, resumed, and shown on screen."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class TestResumableLog:
             assert len(list(log.run(DOCUMENTS, label))) == len(DOCUMENTS)
         assert not list(stopped.parent.iterdir())
 
-    def test_a_log_without_a_document_is_no_work(self, tmp_path: Path) -> None:
+    def test_a_log_without_a_document_is_not_resumed(self, tmp_path: Path) -> None:
         with ResumableLog(tmp_path / "out", "a model", PREDICTIONS, resume=False) as log:
             assert log.path.exists()  # as it is after a kill
             with ResumableLog(tmp_path / "out", "another", PREDICTIONS, resume=False):
@@ -196,7 +196,7 @@ class TestProgress:
         assert main(["predict", str(saved), *map(str, arguments)]) == 0
         return capsys.readouterr().err
 
-    def test_none_stands_among_what_is_printed(
+    def test_progress_is_not_mixed_with_output(
         self, saved: Path, texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         on_a_terminal(monkeypatch, "stderr")
@@ -204,7 +204,7 @@ class TestProgress:
         on_a_terminal(monkeypatch, "stdout")
         assert self.shown(saved, capsys, texts, "--highlight") == ""
 
-    def test_documents_are_counted_where_bytes_cannot_be(
+    def test_documents_are_counted_if_bytes_cannot_be(
         self, saved: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert "tagging" not in self.shown(saved, capsys, folder, "--output", folder / "plain.jsonl")
@@ -215,7 +215,7 @@ class TestProgress:
 
 
 class TestTooLong:
-    """A document that is too long is a wrong record like others."""
+    """A document that is too long is treated like any other invalid record."""
 
     @pytest.fixture(autouse=True)
     def short(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,7 +265,7 @@ def test_plain_text_from_standard_input(
 
 
 @pytest.mark.parametrize("file", ["texts.txt", "texts.jsonl"])
-def test_names_that_say_no_format_that_holds_labels(
+def test_file_names_without_a_format_that_holds_labels(
     file: str, saved: Path, texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / file

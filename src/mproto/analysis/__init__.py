@@ -1,4 +1,4 @@
 """Analysis of a training run: curves, prototypes, gazetteer coverage, missing terms.
 
-`report` collects it for a page.
+`report` collects the results for a page.
 """

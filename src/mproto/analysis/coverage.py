@@ -21,7 +21,7 @@ class Coverage(NamedTuple):
         terms: the number of different terms that the gazetteer labels.
         labelled: the number of mentions that the gazetteer labels.
         found: the number of mentions that the model finds.
-        both: the number of mentions that both have, with the same boundaries and type.
+        both: the number of mentions that both find, with the same boundaries and type.
     """
 
     type: str

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mproto.training.loop import Progress
 
 POINTS = 200
-"""The most points of a curve. Longer histories are averaged."""
+"""The maximum number of points of a curve. Longer histories are averaged."""
 
 
 class Curve(NamedTuple):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mproto.text.document import Document, Span
 
 LONGEST = 600
-"""Characters of a text that are shown. Of a longer text, a part with a difference is shown."""
+"""The maximum number of characters shown. A longer text is cut to a part with a difference."""
 
 
 class Disagreement(NamedTuple):
@@ -34,17 +34,17 @@ class Disagreement(NamedTuple):
 
 
 def largest_disagreements(words: WordTable, most: int) -> list[Disagreement]:
-    """Return the documents with the largest differences, in falling order.
+    """Return the documents with the largest differences, in descending order.
 
-    Documents without one are left out.
+    Documents without differences are left out.
 
     The difference is a sum. A missed span counts 1, or 0.5 if an entity of the same type overlaps
     with it. With human labels, a wrong entity counts its score. With gazetteer labels only,
-    entities that the gazetteer does not have count nothing.
+    entities that the gazetteer does not have do not count.
 
     Args:
         words: the words and entities of some documents.
-        most: the most documents to return.
+        most: the maximum number of documents.
     """
     compared = [_compare(d, entities) for d, entities in zip(words.documents, words.entities, strict=True)]
     differing = sorted((item for item in compared if item.difference > 0), key=lambda item: -item.difference)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from mproto.analysis.word_table import WordTable
 
 CONTEXT = 40
-"""Characters of context on each side of an example."""
+"""The number of characters of context on each side of an example."""
 LONGEST_TERM = 160
-"""Characters of a term that are shown."""
+"""The maximum number of characters shown of a term."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mproto.analysis.word_table import WordTable
 
 COMPONENTS = 50
-"""Principal components that t-SNE gets; the others are mostly noise."""
+"""The number of principal components passed to t-SNE. The others are mostly noise."""
 FEWEST = 10
 """With fewer distinct points, PCA is used."""
 
@@ -50,7 +50,7 @@ def choose_words(words: WordTable, most: int, seed: int = 0) -> Tensor:
 def project(points: Tensor, seed: int = 0) -> Projection:
     """Project points (n, d), n ≥ 1, by the angles between them.
 
-    The result is deterministic on a machine.
+    On one machine, the result is always the same.
     """
     directions = normalize(points.float(), dim=-1)
     centred = directions - directions.mean(0)
@@ -59,7 +59,7 @@ def project(points: Tensor, seed: int = 0) -> Projection:
     flat = centred @ axes[:rank].T
     # The sign of an axis is arbitrary; fix it, so that maps are not mirrored.
     flat = flat * torch.where(flat.gather(0, flat.abs().argmax(0, keepdim=True)) < 0, -1.0, 1.0)
-    # t-SNE needs a number of points, and divides by the distances between them.
+    # t-SNE needs more than a few points, and divides by the distances between them.
     if len(flat.unique(dim=0)) < FEWEST:
         return Projection(_fit(flat), "PCA")
     try:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from mproto.models.base import Model
 
 NEAREST = 12
-"""Words that are shown for a prototype."""
+"""The number of words shown for a prototype."""
 WORDS_PER_STEP = 1000
-"""O words that are assigned together, about as many as in a training step."""
+"""The number of O words that are assigned together: about as many as in a training step."""
 
 
 class NearestWord(NamedTuple):
@@ -40,7 +40,7 @@ class PrototypeCard:
     Attributes:
         name: its name, for example `Disease-2`.
         class_number: its class.
-        words: the number of words whose nearest prototype it is.
+        words: the number of words that are nearest to it.
         labelled: the number of these words that the gazetteer labels with its class.
         nearest: the nearest of these words, each form once.
     """
@@ -97,8 +97,8 @@ class Reassignment(NamedTuple):
     Attributes:
         counts: (K, K) long, the number of words of each class (rows) that are assigned to a
             prototype of each class (columns).
-        human_labelled: whether the rows are human labels, of the documents that have them. If not,
-            they are predictions.
+        human_labelled: whether the rows are human labels; documents without them are then ignored.
+            If not, the rows are predictions.
     """
 
     counts: Tensor

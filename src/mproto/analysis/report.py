@@ -1,4 +1,4 @@
-"""The content of a report about a training run; `html/report_page.py` makes a page of it."""
+"""The content of a report about a training run; `html/report_page.py` renders it as a page."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def report(
         documents: a corpus. Spans are the gazetteer's labels, gold spans are human labels.
         corpus: the name of the corpus.
         known: terms of the gazetteer.
-        most_words: the size of the sample of documents that is analysed.
+        most_words: the maximum number of words in the sample of documents that is analysed.
         seed: the seed for random samples.
     """
     chosen = sample_documents(documents, most_words, seed)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "check a gazetteer against a corpus, and list the terms to review"
 DESCRIPTION = """Find a gazetteer's terms in a corpus and report on them: hits, terms that are
-never found, ambiguous terms and everyday words with context, near-duplicates, terms found only
+never found, ambiguous terms and common words with context, near-duplicates, terms found only
 inside longer terms, the coverage of each type, and the ten sentences to review first. If the
 corpus is labelled: the precision of every term, too."""
 EXAMPLE = "mproto doctor corpus.txt --gazetteer terms/ --html report.html"
@@ -94,18 +94,18 @@ def _show(console: Console, health: Health) -> None:
         names = ", ".join(health.names)
         console.print(f"Types matched as names (capitals count): {names}", markup=False)
     gold = health.scores is not None
-    _list(console, "Most found", health.found, gold=gold)
-    _list(console, "Ambiguous", health.ambiguous, gold=gold, contexts=True)
+    _list(console, "Found terms, most hits first", health.found, gold=gold)
+    _list(console, "Ambiguous terms", health.ambiguous, gold=gold, contexts=True)
     _list(
         console,
-        "Everyday words, and capitalised terms that are mostly written in lower case",
+        "Common words, and capitalised terms found mostly in lower case",
         health.common,
         gold=gold,
         contexts=True,
     )
     if gold:
         often = sorted((h for h in health.found if h.hits > 1), key=lambda h: (h.precision, -h.hits))
-        _list(console, "Least precise (found more than once)", often, gold=True, contexts=True)
+        _list(console, "Lowest precision (terms found more than once)", often, gold=True, contexts=True)
     _names(console, "Found only inside longer terms", [f"{h.surface} ({times})" for h, times in health.inside])
     _names(console, "Never found", [health.surface for health in health.dead])
     _names(console, "Listed more than once", [f"{e.surface} ({times})" for e, times in health.duplicates])
@@ -165,7 +165,7 @@ def _sentences(console: Console, sentences: Sequence[Sentence]) -> None:
 
     if not sentences:
         return
-    console.print("[bold]Sentences to review first[/]")
+    console.print("[bold]Review these first[/]")
     for sentence in sentences:
         text = Text(sentence.text)
         for span in sentence.spans:

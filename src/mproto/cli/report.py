@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 SUMMARY = "write an HTML report on a training run: curves, prototypes, scores, missing terms"
 DESCRIPTION = """Write a self-contained HTML report on a training run: its learning curves and,
 with a corpus, the coverage of the gazetteer, scores (if the corpus has human labels), a map of
-words, a card for every prototype, the prototypes to which transport moves unlabelled words, the
-sentences to read first, and terms missing from the gazetteer. mproto train writes such a report
-on its training data into the folder of the run.
+words, a card for every prototype, the words labelled O that training leaves out, the texts to read
+first, and terms missing from the gazetteer. mproto train writes such a report on its training data
+into the folder of the run.
 
 With --gazetteer, the corpus is labelled with its terms, and the corpus's own labels count as
 human labels. Without it, the corpus's labels count as distant labels; --human says that they are

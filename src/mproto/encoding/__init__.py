@@ -1,1 +1,1 @@
-"""From words to the inputs of an encoder: sub-words, windows, batches. Needs no torch."""
+"""From words to the inputs of an encoder: sub-words, windows, batches. Does not need torch."""

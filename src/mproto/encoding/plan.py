@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CPU_TOKEN_BUDGET = 1024
-"""Sub-words in a batch on a CPU.
+"""The maximum number of sub-words in a batch on a CPU.
 
 Larger batches do not fit into its cache and are slower per sub-word.
 """
@@ -27,7 +27,7 @@ def longest_first(
         lengths: the number of sub-words of every window; `indices` point into it.
         batch_size: the maximum number of windows in a batch.
         token_budget: the maximum number of sub-words in a batch, padding included. A longer window
-            gets a batch of its own.
+            forms its own batch.
 
     Returns:
         The indices of each batch.

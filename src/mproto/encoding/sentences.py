@@ -1,7 +1,7 @@
 """Find sentence ends in a list of words. Long texts are split there.
 
 The rules look at single words only. A wrong sentence end costs a few words of context, and a missed
-one costs less, so the rules accept clear cases alone: a full stop, question mark or exclamation
+one costs less, so the rules accept only clear cases: a full stop, question mark or exclamation
 mark, with any closing quotes and brackets. It is not a sentence end if a lower-case letter follows,
 or if the word before a full stop may be an abbreviation (`Dr.`, `J.`, `U.S.`, `No.`).
 """

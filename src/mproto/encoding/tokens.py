@@ -1,6 +1,6 @@
-"""Words to sub-words.
+"""Split words into sub-words.
 
-Needs the tokenizers library only, so exported models run without transformers.
+Needs only the tokenizers library, so exported models run without transformers.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CHUNK = 10_000
-"""Words in one call of the tokenizer, which holds all its results in memory."""
+"""The number of words in one call of the tokenizer, which holds all its results in memory."""
 LINE = 100
-"""Words in one input line of the tokenizer."""
+"""The number of words in one input line of the tokenizer."""
 _SURROGATES = re.compile("[\ud800-\udfff]")  # the tokenizers library rejects text that UTF-8 cannot encode
 
 
@@ -25,7 +25,7 @@ class Tokens:
 
     Args:
         tokenizer: the tokenizer; it is copied.
-        unknown: the id of the sub-word for words without any.
+        unknown: the id of the sub-word for words that have none.
         pad: the id of the padding sub-word.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 Each word belongs to exactly one window. A document longer than a window is split at sentence ends.
 A sentence longer than a window is split between words; each part then also holds a few words of the
-parts next to it as context. Context words belong to another window and give no feature here.
+parts next to it as context. Context words belong to another window and get no feature here.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Policy = Literal["default", "paper"]
 INSPECTED_DOCUMENTS = 1000
-"""Documents inspected before the first one is labelled."""
+"""The number of documents inspected before the first one is labelled."""
 
 
 def annotate(
@@ -46,8 +46,8 @@ def annotate(
             data sets.
         options: the options of the default policy.
         cache_folder: a folder that caches the automaton of a large gazetteer between runs.
-        on_names: called once with the types of names, before the first document (default policy
-            only).
+        on_names: called once with the types whose terms are names, before the first document
+            (default policy only).
 
     Yields:
         The documents, with the terms as spans.

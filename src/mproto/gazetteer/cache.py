@@ -27,7 +27,7 @@ VERSION = 2
 ARRAYS = {"entries": "I", "ends": "I", "labels": "i", "word-ends": "I", "word-numbers": "I"}
 """The arrays of patterns and vocabulary, with their type codes."""
 WORTH_IT = 20_000
-"""Terms; automata of smaller gazetteers are built as fast as they are loaded."""
+"""The minimum number of terms. Smaller automata are built as fast as they are loaded."""
 
 
 def default_folder() -> Path:
@@ -44,7 +44,7 @@ def _path(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> Path:
 
 
 def load(folder: Path, gazetteer: Gazetteer, options: MatchOptions) -> Compiled | None:
-    """Load what `save` wrote; return `None` if it is missing, damaged or unreadable."""
+    """Load a saved automaton; return `None` if it is missing, damaged or unreadable."""
     from mproto.gazetteer.matcher import Compiled, Patterns
 
     if len(gazetteer) < WORTH_IT:

@@ -1,4 +1,4 @@
-"""Check a gazetteer against a corpus: what its terms match there, and which of them to review."""
+"""Check a gazetteer against a corpus: find its matches, and select terms to review."""
 
 from __future__ import annotations
 
@@ -169,7 +169,8 @@ class Health:
 def examine(documents: Iterable[Document], gazetteer: Gazetteer, options: MatchOptions = MatchOptions()) -> Health:
     """Check a gazetteer against a corpus.
 
-    If documents have gold spans, or else spans, the precision of every term is computed too.
+    If the documents are labelled, the precision of every term is computed too. The labels are their
+    gold spans, or their spans if they have no gold spans.
     """
     stream = iter(documents)
     inspected = list(islice(stream, INSPECTED_DOCUMENTS))

@@ -26,7 +26,7 @@ class MatchOptions:
         hyphens: whether a hyphen in a term also matches a space or nothing, and a space also
             matches a hyphen.
         min_length: the minimum length of terms, in characters; shorter terms are ignored.
-        stop: terms to ignore, in any case.
+        stop: terms to ignore, in any letter case.
         ambiguous: the labels of a term with several types: none (`drop`), that of its first entry
             (`first`), or all (`keep-all`).
         priority: types in descending priority. A term with several types gets the first of these

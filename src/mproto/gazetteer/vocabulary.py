@@ -1,7 +1,7 @@
 """Encode words as codes of two characters, so that string search finds whole words.
 
-The first and the second character of a code come from separate ranges. A pattern of codes can
-therefore match only whole words, whatever characters they contain. An offset in a string of codes
+The first and the second character of a code come from separate ranges. A pattern of codes
+therefore matches only whole words, with any characters. An offset in a string of codes
 is twice the index of the word.
 """
 
@@ -18,7 +18,7 @@ WIDTH = 2
 FIRST, SECOND, BASE = 0x10000, 0x4E00, 4096
 """The lowest first character, the lowest second character, and the number of second characters."""
 UNKNOWN = "\0\0"
-"""The code of all words that are in no pattern."""
+"""The code of all words that do not occur in a pattern."""
 MAX_DICTIONARY = 100_000
 """Vocabularies of at most this many words are looked up in a dictionary, which is faster."""
 CACHE_SIZE = 1_000_000

@@ -21,7 +21,7 @@ def write_gazetteer(gazetteer: Gazetteer, path: Path | str, *, force: bool = Fal
     """Write a gazetteer in the format of the file name ending.
 
     `.csv` is a table with the terms, types, ids and case sensitivity. `.jsonl` is spaCy's patterns.
-    A path without an ending is a folder of text files, one per type, which hold the terms only.
+    A path without an ending is a folder of text files, one per type, which contain only the terms.
     `Gazetteer.load` reads all three.
 
     Raises:

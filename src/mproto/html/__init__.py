@@ -1,1 +1,1 @@
-"""Self-contained HTML pages: the report of a run, the health of a gazetteer, and what they share."""
+"""Self-contained HTML pages: training report, gazetteer report, and shared building blocks."""

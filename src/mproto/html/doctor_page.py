@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mproto.gazetteer.doctor import EntryHealth, Health, Sentence
 
 ROWS = 500
-"""The maximum length of a list. Longer lists are cut with a note; `--json` has all entries."""
+"""The maximum length of a list. Longer lists are cut, with a note; `--json` prints all entries."""
 
 
 def page(health: Health) -> str:

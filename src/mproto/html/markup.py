@@ -90,7 +90,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterabl
 
 
 def colour_of(types: Sequence[str]) -> dict[str, str]:
-    """Return a CSS class for each type: a colour and, for those who cannot see it, a line style."""
+    """Return a CSS class for each type: a colour, and a line style for colour-blind readers."""
     return {type_: f"t{number % COLOURS}" for number, type_ in enumerate(types)}
 
 

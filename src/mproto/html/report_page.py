@@ -1,4 +1,7 @@
-"""A report as one self-contained HTML page. All text from documents and gazetteers is escaped."""
+"""The training report as a self-contained HTML page.
+
+All text from documents and gazetteers is escaped.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from mproto.text.scoring import Counts, Scores
 
 MOST_TERMS = 100
-"""Missing terms that are shown."""
+"""The maximum number of missing terms shown."""
 
 STYLE = (
     """

@@ -1,4 +1,4 @@
-"""From tagged words to entities, for PyTorch models and exported models alike.
+"""Inference: from texts to entities, for PyTorch models and exported models.
 
 Imports neither PyTorch nor transformers.
 """

@@ -1,4 +1,4 @@
-"""Tagged words to entities."""
+"""Convert tagged words to entities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Entity(NamedTuple):
             `None` if the model has no prototypes.
         margin: the similarity to that prototype minus the similarity to the nearest prototype of
             any other class. Negative if the neighbouring words decided the tag (Viterbi).
-        feature: (d,) a numpy array, the feature of its first word, if features were asked for.
+        feature: (d,) a numpy array, the feature of its first word, if features were requested.
     """
 
     span: Span
@@ -43,8 +43,8 @@ def read_entities(
 ) -> list[list[Entity]]:
     """Return the entities of each document.
 
-    Windows share no own words, and the tags of a document are put together before they are decoded.
-    So an entity that continues in the next window is still one entity.
+    Each word belongs to exactly one window. The tags of a document are joined before they are
+    decoded, so an entity that continues in the next window is still one entity.
 
     Args:
         documents: the documents; `Window.document` is an index into them.

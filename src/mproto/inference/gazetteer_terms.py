@@ -38,9 +38,9 @@ class GazetteerTerms:
     Args:
         gazetteer: the terms.
         combination: how terms and entities are combined. `off` returns the model's entities only;
-            terms still tell their provenance. `union` adds terms where the model finds no entity.
-            `prefer-gazetteer` also replaces the model's entities by the terms that they overlap
-            with.
+            terms then only appear in the provenance of entities. `union` adds terms where the model
+            finds no entity. `prefer-gazetteer` also replaces the model's entities by the terms that
+            they overlap with.
         options: how terms are matched.
 
     Raises:
@@ -58,7 +58,7 @@ class GazetteerTerms:
     def find(self, document: Document) -> list[TermMatch]:
         """Return the terms in a document, from left to right.
 
-        The matching options settle terms with several types.
+        The matching options decide about terms with several types.
         """
         starts, ends = document.edges
         return [

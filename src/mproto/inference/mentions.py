@@ -1,4 +1,4 @@
-"""Example mentions from training, to compare new mentions with."""
+"""Example mentions from training. New mentions are compared with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MIN_MENTIONS = 10
-"""Mentions of a type that are needed to tell whether it is one of names."""
+"""The minimum number of mentions needed to decide whether the mentions of a type are names."""
 
 
 class Mentions:
@@ -44,9 +44,9 @@ class Mentions:
         return [self.texts[places[i]] for i in np.argsort(-similarity, kind="stable")[:count]]
 
     def names(self) -> frozenset[str]:
-        """Return the types of names: at least two thirds of their mentions begin with a capital.
+        """Return the types whose mentions are names: at least two thirds begin with a capital.
 
-        Short mentions and mentions in capitals do not count; at least ten others are needed.
+        Short mentions and mentions in capitals do not count. At least ten others are needed.
         """
         capitals: dict[str, list[bool]] = {}
         for text, label in zip(self.texts, self.labels, strict=True):

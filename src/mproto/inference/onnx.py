@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from mproto.encoding.windows import Window
 
 INPUTS = ("input_ids", "attention_mask", "shapes", "rows", "columns", "places", "lengths")
-"""The possible inputs of a graph, all of them integers. A graph has no inputs that make no
-difference to it."""
+"""The possible inputs of a graph, all integers. A graph has only the inputs that it uses."""
 OUTPUTS = ("tags", "scores")
 """The outputs that every graph has."""
 ERRORS_ONLY = 3
-"""The level of onnxruntime's log that leaves out warnings."""
+"""The log level of onnxruntime that suppresses warnings."""
 SLOWER = ["SkipLayerNormFusion"]
 """Optimisations of onnxruntime that make these graphs slower. With eight-bit weights, a sum and its
 normalisation take a fifth of the time as one fused step, and a twentieth as two steps."""
@@ -43,7 +42,7 @@ class OnnxTagger:
         tags: the names of its tags.
         prototype_names: the names of its prototypes, if it has any.
         encoder_name: the encoder that it was trained from.
-        window: the most sub-words of an input.
+        window: the maximum number of sub-words in an input.
         int8: whether its weights have eight bits.
     """
 
@@ -67,7 +66,7 @@ class OnnxTagger:
         self._outputs = [out.name for out in session.get_outputs()]
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
-        """Tag the windows' own words, all at once."""
+        """Tag the windows' own words in one call."""
         wanted = [name for name in self._outputs if features or name != "features"]
         inputs = {name: value for name, value in _inputs(windows, self.tokens.pad) if name in self._inputs}
         found: dict[str, NDArray[Any]] = dict(zip(wanted, self._session.run(wanted, inputs), strict=True))
@@ -81,7 +80,7 @@ class OnnxTagger:
 
 
 def open_session(path: Path) -> onnxruntime.InferenceSession:
-    """Load a graph. Errors are of several classes, all of them onnxruntime's own."""
+    """Load a graph. Errors have one of several classes of onnxruntime."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = ERRORS_ONLY
     options.intra_op_num_threads = _threads()
@@ -90,15 +89,15 @@ def open_session(path: Path) -> onnxruntime.InferenceSession:
 
 def _threads() -> int:
     """Return the number of threads that other libraries use; 0 stands for the number of cores."""
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return int(told) if told.isdecimal() else 0
+    value = os.environ.get("OMP_NUM_THREADS", "")
+    return int(value) if value.isdecimal() else 0
 
 
 def _inputs(windows: Sequence[Window], pad: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """Yield the inputs of a graph for B windows of T sub-words with W own words, by name.
 
-    The names are those of `models.batch`. `places` is the number of each own word in its window,
-    and `lengths` the number of own words of each window.
+    The names are those of `models.batch`. `places` is the index of each own word in its window,
+    and `lengths` is the number of own words in each window.
     """
     lengths = [len(window.firsts) for window in windows]
     shape = len(windows), max(len(window.input_ids) for window in windows)

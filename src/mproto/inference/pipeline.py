@@ -48,7 +48,7 @@ class WordOptions(Options):
 
 
 class Pipeline(ABC):
-    """The call of a recogniser, in terms of `predict_entities`.
+    """A recogniser that can be called like a function. The call uses `predict_entities`.
 
     Attributes:
         mentions: example mentions from training, if the model has any.
@@ -74,8 +74,8 @@ class Pipeline(ABC):
     ) -> list[list[Entity]]:
         """Return the entities of each document."""
 
-    # A string, a list and a tuple are iterables too. The first overload that fits counts, as at run time, so that the
-    # overlaps are harmless.
+    # Strings, lists and tuples are iterables too. The first overload that matches is used, as at
+    # run time, so the overlaps are harmless.
     @overload
     def __call__(self, texts: str, *, style: ListStyle = "hf", **options: Unpack[TextOptions]) -> Entities: ...  # type: ignore[overload-overlap]
     @overload
@@ -144,12 +144,12 @@ class Pipeline(ABC):
                 half-open range of its words.
             threshold: the lowest score of an entity, for all types or for each type.
             style: `hf` (Hugging Face pipelines), `spacy` (the input of displaCy) or `gliner`.
-            provenance: add to each entity what supports it: a term of the gazetteer, or the model's
+            provenance: add the source of each entity: a term of the gazetteer, or the model's
                 prototype and similar mentions in the training data.
-            batch_size: the number of windows in a batch.
+            batch_size: the maximum number of windows in a batch.
 
         Raises:
-            InputError: a text is not a text or too long, or an argument is wrong.
+            InputError: a text has the wrong type or is too long, or an argument is wrong.
         """
         write = get_style(style)
         thresholds(threshold, self.labels)  # report a wrong argument now, not when the stream is read

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class Tagged(NamedTuple):
-    """The output of a network for the W own words of some windows, window after window.
+    """The output of a network for the W own words of some windows, in the order of the windows.
 
     Attributes:
-        tags: (W) the index of each word's tag.
-        scores: (W) the score of each tag, from 0 to 1.
-        prototypes: (W) the index of the nearest prototype of the tag's class, if the model has
+        tags: (W,) the index of each word's tag.
+        scores: (W,) the score of each tag, from 0 to 1.
+        prototypes: (W,) the index of the nearest prototype of the tag's class, if the model has
             prototypes.
-        margins: (W) the similarity to that prototype minus the similarity to the nearest prototype
+        margins: (W,) the similarity to that prototype minus the similarity to the nearest prototype
             of any other class.
-        features: (W, d) a numpy array, the words' features, if they were asked for.
+        features: (W, d) a numpy array, the words' features, if they were requested.
     """
 
     tags: list[int]
@@ -56,14 +56,14 @@ class Tagger(Protocol):
 
     @property
     def window(self) -> int:
-        """The most sub-words of an input: about the length of the longest training inputs."""
+        """The maximum number of sub-words in an input: about that of the longest training input."""
 
     @property
     def tokens_per_batch(self) -> int | None:
-        """The most sub-words of a batch that the CPU's cache holds; `None` for no limit."""
+        """The maximum number of sub-words in a batch, for the CPU's cache; `None` for no limit."""
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
-        """Tag the own words of some windows in one batch, with features if wanted.
+        """Tag the own words of some windows in one batch, with features if requested.
 
-        The model is not changed.
+        This does not change the model.
         """

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MOST_CHARACTERS = 10_000_000
-"""The longest text that is accepted."""
+"""The maximum number of characters in a text."""
 FIRST_BLOCK, LARGEST_BLOCK = 32, 1024
-"""Documents in the first block, and in the largest one. The windows of a block are sorted by length
-together."""
+"""The number of documents in the first block, and the maximum number in later blocks. The windows
+of a block are sorted by length together."""
 BLOCK_CHARACTERS = 1_000_000
-"""Characters in a block; a longer document is a block of its own."""
+"""The maximum number of characters in a block. A longer document forms its own block."""
 
 
 def is_one(texts: Any, *, split: bool) -> bool:
@@ -35,7 +35,7 @@ def is_one(texts: Any, *, split: bool) -> bool:
 
 
 def check_call(texts: Any, *, split: bool, batch_size: object) -> None:
-    """Check the arguments of a call before the first result is asked for.
+    """Check the arguments of a call before the first result is requested.
 
     Raises:
         InputError: the input is neither a text nor an iterable of texts, or the batch size is
@@ -50,7 +50,7 @@ def check_call(texts: Any, *, split: bool, batch_size: object) -> None:
 
 
 def check_batch_size(batch_size: object) -> None:
-    """Check that a batch size is a number of windows.
+    """Check that a batch size is a positive whole number.
 
     Raises:
         InputError: it is not a whole number, or less than 1.
@@ -62,7 +62,7 @@ def check_batch_size(batch_size: object) -> None:
 def as_documents(texts: Iterable[Any], *, split: bool) -> Iterator[Document]:
     """Yield a document for each text.
 
-    A text is read from the iterable only when its document is asked for.
+    A text is read from the iterable only when its document is requested.
 
     Raises:
         InputError: one of the texts has the wrong type.
@@ -123,10 +123,7 @@ def _from_words(words: Any, number: int) -> Document:
 
 
 def _is_iterable(value: Any) -> bool:
-    """Return whether a loop can go over the value.
-
-    Classes with only `__getitem__` are iterable, too.
-    """
+    """Return whether a value is iterable. Classes that only have `__getitem__` count, too."""
     try:
         iter(value)
     except TypeError:

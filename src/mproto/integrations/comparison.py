@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from mproto.text.document import Document, Span
 
 LEAST_AGREEMENT = 0.98
-"""The least share of words with the same tag for a quantized model. Any other export must agree on
-all words."""
+"""The minimum share of words that a quantized model must give the same tag. Any other export must
+agree on all words."""
 MOST_LOST_F1 = 0.01
-"""The most F1 that a quantized model may lose on human labels."""
+"""The maximum loss of F1 on human labels for a quantized model."""
 
 
 class Comparison(NamedTuple):

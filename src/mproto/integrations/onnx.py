@@ -41,7 +41,7 @@ def export_onnx(recognizer: Recognizer, folder: Path, *, int8: bool = False) -> 
     """Write a model as a folder that `Recognizer.from_pretrained` opens with onnxruntime.
 
     Args:
-        recognizer: a PyTorch model of a method that tags words (not spans).
+        recognizer: a PyTorch model of a method that tags words and does not classify spans.
         folder: an empty folder.
         int8: whether to quantize weights and activations to 8-bit integers (`onnx_int8.py`).
 

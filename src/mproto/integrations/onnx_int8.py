@@ -134,7 +134,7 @@ def _quantized_nodes(model: ModelProto, weights: dict[str, TensorProto]) -> Iter
 
 
 def _is_worthwhile(matrix: NDArray[Any], *, lookup: bool) -> bool:
-    """Return whether quantizing a matrix saves much: of embeddings (`lookup`), or of factors."""
+    """Return whether to quantize a matrix, of embeddings (`lookup`) or of factors of a product."""
     if matrix.ndim != 2 or matrix.dtype != np.float32:
         return False
     height, width = map(int, matrix.shape)

@@ -1,9 +1,9 @@
 """A spaCy component: `nlp.add_pipe("mproto", config={"model": "my-model"})`.
 
 spaCy imports this file through an entry point whenever it builds any pipeline. So the import must
-be fast and must not fail: PyTorch or onnxruntime are imported when the first text comes. The model
-is loaded then, too. A saved pipeline contains its model, and must not look for the folder that the
-model was first loaded from.
+be fast and must not fail: PyTorch or onnxruntime is imported when the first text is processed. The
+model is loaded then, too. A saved pipeline contains its model, so it must not need the folder that
+the model was first loaded from.
 """
 
 # No `from __future__ import annotations`: spaCy validates configs with the factory's annotations, as types.
@@ -48,7 +48,7 @@ class Settings(NamedTuple):
         overwrite_entities: whether new entities replace existing ones that they overlap with. If
             not, the existing ones stay.
         spans_key: the key of the span group in `doc.spans` with all predicted entities.
-        batch_size: the most windows of a batch.
+        batch_size: the maximum number of windows in a batch.
     """
 
     threshold: float | dict[str, float] = 0.0
@@ -69,7 +69,7 @@ class RecognizerPipe(Pipe):
         name: the name of the component.
         model: a folder or hub name for `Recognizer.from_pretrained`, which is called at the first
             text.
-        settings: the other settings.
+        settings: all other settings.
         scorer: the scorer for `nlp.evaluate`.
 
     Raises:
@@ -175,7 +175,7 @@ class RecognizerPipe(Pipe):
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Return the files of the model, packed."""
+        """Return the files of the model, packed with msgpack."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             self.to_disk(folder, exclude=exclude)

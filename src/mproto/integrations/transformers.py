@@ -37,7 +37,7 @@ def export_transformers(recognizer: Recognizer, folder: Path) -> None:
         folder: an empty folder.
 
     Raises:
-        InputError: the model is of another kind.
+        InputError: the model does not have this architecture.
         OSError: the folder cannot be written.
     """
     model = _linear(recognizer.model)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     Tag = Callable[[list[str]], list[Entities]]
 
 MOST_PADDING = 300
-"""The most padding in a call of the model, in characters; about the cost of one more call."""
+"""The maximum padding in a call of the model, in characters. It costs about as much as one call."""
 WINDOW = 2000
-"""The length of an encoder's window, about, in characters. Longer texts are split, so they need no
-more padding."""
+"""The approximate length of an encoder's window, in characters. Longer texts are split, so they do
+not need more padding."""
 
 
 class ModelError(Exception):
@@ -132,7 +132,7 @@ class Batcher:
             was_empty = not self._queue
             self._queue.extend(items)
             self._characters += characters
-            if was_empty or self._is_full:  # otherwise the thread would only go on waiting
+            if was_empty or self._is_full:  # otherwise the thread would only wait again
                 self._changed.notify()
         return job.answer
 
@@ -164,7 +164,7 @@ class Batcher:
                 self._run(part)
 
     def _next(self) -> list[Item]:
-        """Wait for the next batch; return an empty list when the service stops."""
+        """Wait for the next batch. Return an empty list when the service stops."""
         with self._changed:
             while True:
                 while not self._queue:
@@ -198,7 +198,7 @@ class Batcher:
     def _run(self, items: list[Item]) -> None:
         """Tag texts in one call.
 
-        If it fails, tag each text alone, so that only the bad one fails.
+        If it fails, tag each text separately, so that only the bad one fails.
         """
         self._observe(len(items))
         try:

@@ -1,4 +1,4 @@
-"""Read the body of a request, and keep no more of it in memory than the limit allows."""
+"""Read the body of a request without keeping more of it in memory than the limit allows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DISCARDED = 8
 """After a body that is too large, up to this many times the limit is read and discarded. Many
 clients read the response only when they have sent the whole body."""
 DISCARD_SECONDS = 2.0
-"""The most time to do so."""
+"""The maximum time for reading and discarding."""
 
 
 class DisconnectedError(Exception):

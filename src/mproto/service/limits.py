@@ -18,7 +18,7 @@ class Limits:
         queue: texts in the queue.
         queue_characters: characters in the queue. An empty queue accepts any request.
         batch: texts in a batch.
-        batch_characters: characters in a batch. A longer text is a batch of its own.
+        batch_characters: characters in a batch. A longer text forms its own batch.
         wait: milliseconds that a text waits for others while the model is idle.
         body_seconds: seconds that the body of a request may take to arrive.
         stop_seconds: seconds to answer the waiting requests when the service stops.
@@ -41,7 +41,7 @@ class Limits:
             least = 0 if field.name == "wait" else 1
             if not least <= value < float("inf"):
                 hint = f"give {least} or more"
-                raise InputError(f"{option(field.name)} {value} is not a limit", hint=hint)
+                raise InputError(f"{option(field.name)} {value} is not a valid limit", hint=hint)
         if self.texts > self.queue:
             problem = (
                 f"a request of {self.texts} texts ({option('texts')}) would never fit into a queue of {self.queue}"

@@ -1,4 +1,4 @@
-"""The middleware of the application: request ids, the token, logs, metrics, unexpected errors."""
+"""The middleware of the application: request ids, token, logs, metrics and unexpected errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mproto.service.metrics import Metrics
 
 OPEN = ("/health/live", "/health/ready")
-"""Paths that need no token, because health checks of container platforms have none."""
+"""Paths that do not need a token: the health checks of container platforms cannot send one."""
 _SANE_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 
 

@@ -1,4 +1,4 @@
-"""Error responses. All have the same form, and a message that says what to do."""
+"""Error responses. All have the same form, and their messages say how to correct the request."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class ServedModel:
     """A model that is loaded in the background, while the service already answers health checks.
 
     Args:
-        load: loads the model. It is called once, in a thread of its own.
+        load: loads the model. It is called once, in a separate thread.
         name: the name of the model in responses.
         limits: the limits of the service.
         on_failure: called in that thread if loading fails.

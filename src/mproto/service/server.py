@@ -31,7 +31,7 @@ def listen(host: str, port: int) -> socket.socket:
         InputError: there is no such address, or it is in use.
     """
     if not 0 <= port <= 65535:
-        raise InputError(f"--port {port} is not a port", hint="give 1 to 65535, or 0 for any free port")
+        raise InputError(f"--port {port} is not a valid port", hint="give 1 to 65535, or 0 for any free port")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         found = socket.socket(family, socket.SOCK_STREAM)

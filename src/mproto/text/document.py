@@ -44,7 +44,7 @@ AnySpan = TypeVar("AnySpan", Span, WordSpan)
 class _LazyGivenWords:
     """Default of `given_words`: computes the words of a `from_words` document on first access.
 
-    A value given to the constructor is stored in the instance and hides this descriptor.
+    A value passed to the constructor is set on the instance and hides this descriptor.
     """
 
     def __get__(self, document: Document | None, owner: type[Document]) -> tuple[Word, ...] | None:
@@ -66,7 +66,7 @@ class Document:
         id: a name that is unique in its corpus, or empty.
         gold: human labels in addition to distant ones, for evaluation and analysis. Training
             ignores them unless asked.
-        meta: all other data of the document.
+        meta: all other fields of the document.
     """
 
     text: str

@@ -33,7 +33,7 @@ _PREFIXES = _STARTS | _CONTINUES
 
 
 class TagError(ValueError):
-    """A tag that is in no scheme."""
+    """A tag that does not belong to any scheme."""
 
     def __init__(self, tag: str) -> None:
         super().__init__(f"unknown tag {tag!r}")

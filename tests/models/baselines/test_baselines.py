@@ -1,4 +1,4 @@
-"""Every method behind one interface: it trains, goes on after a stop, is saved and loaded, and says what is wrong."""
+"""All methods through their common interface: training, resuming, saving, loading, and errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def config_of(name: str, folder: str, *settings: str) -> Config:
-    """Of a method, or of `self-training on` one."""
+    """Return the config of a method, or of `self-training on` a method."""
     method, _, below = name.partition(" on ")
     further = (
         [f"self_training.teacher={below}", "self_training.refresh=2", "self_training.confidence=0.34"] if below else []
@@ -76,7 +76,7 @@ def test_training_saving_and_loading(name: str, folder: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", [*METHODS, *ON_TOP])
-def test_a_run_goes_on_from_every_step(name: str, folder: str) -> None:
+def test_a_run_is_resumed_from_every_step(name: str, folder: str) -> None:
     """In all stages, and between them."""
 
     def new_loop() -> Loop:
@@ -112,7 +112,7 @@ def test_weights_of_a_stage_that_does_not_count_are_not_averaged(folder: str) ->
 
 @pytest.mark.parametrize(("name", "expected"), [("early-stopping", [1, 2, 3]), ("conf-mpu", [3, 4, 5, 6])])
 def test_short_runs_are_evaluated_too(name: str, expected: list[int], folder: str) -> None:
-    """Development data must have something to choose from; and stages that do not count are not looked at."""
+    """There must be weights to choose from. Stages that do not count are not evaluated."""
     found: list[int] = []
 
     def watch(progress: Progress) -> None:
@@ -138,7 +138,7 @@ def nothing_of(batch: Batch) -> Batch:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_batch_without_words_costs_nothing(name: str, folder: str) -> None:
-    """Such as a process of several may get at the end of an epoch."""
+    """One of several processes may get such a batch at the end of an epoch."""
     model = build(name, folder, *PRIORS)
     data = Data.of(labelled(), model)
     prepare(model, data)
@@ -154,7 +154,7 @@ def test_a_batch_without_words_costs_nothing(name: str, folder: str) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_steps_and_predictions_change_nothing(name: str, folder: str) -> None:
-    """What changes, changes in `finish`."""
+    """Only `finish` changes the model."""
     model = build(name, folder, *PRIORS)
     data = Data.of(labelled(), model)
     prepare(model, data)
@@ -240,7 +240,7 @@ class TestPriors:
 
 
 class TestConfMPU:
-    def test_the_second_stage_begins_anew_and_knows_what_the_first_thought(self, folder: str) -> None:
+    def test_the_second_stage_starts_anew_with_the_confidence_of_the_first(self, folder: str) -> None:
         model = build("conf-mpu", folder, *PRIORS).eval()
         assert isinstance(model, ConfMPUModel)
         data = Data.of(labelled(), model)
@@ -257,7 +257,7 @@ class TestConfMPU:
         for key, value in Encoder.load(folder).state_dict().items():
             assert torch.equal(model.encoder.state_dict()[key], value)
 
-    def test_the_first_stage_tells_entities_from_others(self, folder: str) -> None:
+    def test_the_first_stage_ignores_types(self, folder: str) -> None:
         """The loss of the first stage does not change when the types of labelled words do."""
         model = build("conf-mpu", folder, *PRIORS).eval()
         data = Data.of(labelled(), model)
@@ -274,12 +274,12 @@ class TestSelfTraining:
         assert [stage.counts for stage in model.stages] == [False, True, True]
         assert not any(name.startswith(("encoder.", "_teacher")) for name in model.state_dict())
 
-    def test_labels_are_not_looked_at_again(self, folder: str) -> None:
+    def test_the_student_ignores_the_labels(self, folder: str) -> None:
         model, data, batch = self.taught(folder)
         other = replace(data, tags=[[0] * len(tags) for tags in data.tags]).batch(range(20))
         assert model.step(batch, 0.9).loss.item() == model.step(other, 0.9).loss.item()
 
-    def test_only_what_the_teacher_is_sure_of_counts(self, folder: str) -> None:
+    def test_only_confident_words_of_the_teacher_count(self, folder: str) -> None:
         for confidence, expected in ((0.0, 1.0), (0.999, 0.0)):
             model, _, batch = self.taught(folder, f"self_training.confidence={confidence}")
             step = model.step(batch, 0.9)
@@ -299,7 +299,7 @@ class TestSelfTraining:
         assert same == [False, True, False, True]
 
     def test_everything_that_is_learnt_gets_a_gradient(self, folder: str) -> None:
-        """Or several processes would wait for it."""
+        """Otherwise, several processes would wait for it."""
         model = build("self-training on mproto", folder, "self_training.confidence=0")
         data = Data.of(labelled(), model)
         prepare(model, data)
@@ -353,7 +353,7 @@ def test_other_phrases_are_other_data(folder: str, tmp_path: Path) -> None:
 
 
 def test_documents_of_several_windows(tmp_path: Path) -> None:
-    """Whose words are known by document and place."""
+    """Methods that store values by word find them by document and place."""
     small = str(write_roberta(tmp_path, positions=20))
     for name in METHODS:
         config = config_of(name, small, *PRIORS, "training.min_steps=4")
@@ -361,7 +361,7 @@ def test_documents_of_several_windows(tmp_path: Path) -> None:
         assert len(recognizer(labelled()[0].text + " " + labelled()[1].text)) >= 0
 
 
-def test_a_run_of_another_method_is_not_gone_on_with(folder: str, tmp_path: Path) -> None:
+def test_a_run_of_another_method_is_not_resumed(folder: str, tmp_path: Path) -> None:
     train(labelled(), config=config_of("tagger", folder), output=tmp_path / "run")
     with pytest.raises(InputError, match="method = 'tagger', and not 'mpu'"):
         train(labelled(), config=config_of("mpu", folder), output=tmp_path / "run", resume=True)

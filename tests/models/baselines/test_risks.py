@@ -1,4 +1,4 @@
-"""Positive-unlabelled risks: worked out by hand, by plain loops, and by what must hold among them."""
+"""Positive-unlabelled risks: computed by hand, by plain loops, and identities between them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_mpu_by_hand_and_its_correction() -> None:
 
 
 def test_conf_mpu_by_hand_and_its_correction() -> None:
-    """Sure of the labelled word (0.8) and of one of the others (0.7), so that only the third one counts as O."""
+    """The labelled word (0.8) and one other (0.7) are confident entities; only the third counts as O."""
     sure = torch.tensor([0.8, 0.7, 0.1], dtype=torch.float64)
     loss = conf_mpu(LOGITS, LABELS, sure, prior(0.3), weight=2, eta=0.5)
     assert loss.item() == pytest.approx(2 * 0.3 * (0.2 - 0.8 + 0.8 / 0.8) + 0.1)
@@ -99,7 +99,7 @@ def test_known_identities(given: tuple[torch.Tensor, ...]) -> None:
     nothing = torch.zeros_like(priors)
     assert mpu(found, nothing, 3).item() == pytest.approx(mpn(found, nothing, 3).item())  # both are R_U⁻
     assert mpu(found, nothing, 3).item() == pytest.approx(found.unlabelled.item())
-    # Sure of every label, and that nothing else is an entity: what unlabelled words cost is not corrected.
+    # All labels are confident, and no other word is: the risk of unlabelled words is not corrected.
     certain = (labels > 0).double()
     loss = conf_mpu(logits, labels, certain.clamp_min(1e-6), priors, weight=3, eta=0.5)
     assert loss.item() == pytest.approx((3 * (priors * found.positive).sum() + found.unlabelled).item())
@@ -122,7 +122,7 @@ def test_gradients_are_numbers_where_classes_are_missing(given: tuple[torch.Tens
 
 @given(words(), st.integers(0, 12))
 def test_parts_of_two_processes_add_up(given: tuple[torch.Tensor, ...], cut: int) -> None:
-    """What `all_reduce` gives each of two processes is the sum of what both have."""
+    """`all_reduce` gives each of two processes the sum of both parts."""
     logits, labels, _, _ = given
     losses, classes = absolute_error(logits, labels), logits.shape[1]
     counts = torch.bincount(labels, minlength=classes)

@@ -1,4 +1,4 @@
-"""Targets of self-training: by hand, and what must hold of them."""
+"""Targets of self-training: computed by hand, and their properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that look at spans: against brute force on short sentences."""
+"""Models that classify spans: against brute force on short sentences."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_all_spans_are_all_of_each_sentence(lengths: list[int], longest: int) ->
     )
 )
 def test_greedy_decoding_against_brute_force(drawn: list[tuple[int, int, int]]) -> None:
-    """Of all sets of spans that share no word, the one whose scores, the highest first, are the greatest."""
+    """The oracle: the set of disjoint spans with the largest scores, compared from the highest."""
     spans = [(score / 1000, first, first + extra) for score, first, extra in drawn]
 
     def apart(chosen: tuple[int, ...]) -> bool:
@@ -146,7 +146,7 @@ def test_tags_of_spans(encoder: Encoder) -> None:
 
 
 def test_entities_across_the_edge_of_a_window_are_one(encoder: Encoder) -> None:
-    """A model that takes all words for one entity, on a text of several windows."""
+    """A model that labels all words as one entity, on a text of several windows."""
     model = build("autoner", encoder)
     assert isinstance(model, AutoNERModel)
     windows = make_windows([["hello", "world"] * 15, ["text"]], encoder.tokens, 12)

@@ -31,7 +31,7 @@ def read(source: Source, type_: str | None, syntax: str, language: str | None = 
     graph, text = rdflib.Graph(), source.text()
     try:
         graph.parse(data=text, format=syntax)
-    except Exception as error:  # each parser raises errors of its own
+    except Exception as error:  # each parser raises different errors
         message = " ".join(str(error).split())[:200]
         raise source.error(
             f"cannot be read as {syntax} ({message})", hint="check the file's ending and content"

@@ -1,4 +1,4 @@
-"""Adapt documents to what a format can hold, and count the losses."""
+"""Adapt documents to a format, and count the losses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SPECIAL_IN_LABELS = re.compile(r"[\s,]+")
 
 
 class Unsupported(NamedTuple):
-    """What a format cannot hold: the complement of its `Keeps`.
+    """The features that a format cannot hold: the complement of its `Keeps`.
 
     Booleans, because they are tested for every document and flags are slow.
     """
@@ -49,10 +49,11 @@ class Unsupported(NamedTuple):
 
 
 def adapt(documents: Iterable[Document], format: Format, options: Options, notes: Notes) -> Iterator[Document]:
-    """Yield the documents as the format can hold them, and count in the notes what is lost.
+    """Yield the documents, adapted to the format, and count the losses in the notes.
 
     Raises:
-        InputError: spans overlap and the format cannot hold that (unless the notes say to skip).
+        InputError: spans overlap and the format cannot hold overlaps. Documents are skipped instead
+            if the notes say so.
     """
     merges_spans = format.has_tags and options.write_scheme == "io"
     unsupported = Unsupported.of(format.keeps & ~Keeps.TOUCHING if merges_spans else format.keeps)

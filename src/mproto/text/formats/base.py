@@ -44,7 +44,7 @@ RESERVED_KEYS = frozenset(
 
 
 class Keeps(Flag):
-    """What a format can hold, that is, what survives a round trip.
+    """The features that a format can hold. They survive a round trip.
 
     Losses are counted when documents are written.
     """
@@ -69,7 +69,7 @@ class Options:
 
     Attributes:
         scheme: the tagging scheme of the input; `None` to detect it from the tags.
-        bare_tags: tags are labels without a prefix (`PER`, not `I-PER`).
+        bare_tags: whether tags are labels without a prefix (`PER`, not `I-PER`).
         labels: the names of numbered labels, in order, for files without names.
         write_scheme: the tagging scheme of the output.
     """
@@ -96,8 +96,8 @@ class Format:
 
     Attributes:
         name: its name for `--from` and `--to`.
-        title: its name for people.
-        keeps: what it can hold.
+        title: its descriptive name.
+        keeps: the features that it can hold.
         sample: a few lines of a file.
         suffixes: file name endings that select this format when writing.
         read: reads the documents of a source, one by one.
@@ -105,8 +105,8 @@ class Format:
         sniff: whether the start of a file is in this format; must be false for files of other
             formats.
         extra: the name of the extra with its optional dependency.
-        is_folder: it is written as a folder.
-        has_tags: its spans are written as tags, in the scheme of the options.
+        is_folder: whether it is written as a folder.
+        has_tags: whether its spans are written as tags, in the scheme of the options.
     """
 
     name: str
@@ -165,7 +165,7 @@ def is_document_mark(line: str) -> bool:
 
 
 def is_comment(line: str) -> bool:
-    """Whether a line is `# key = value`, as in CoNLL-U; a `#` alone is a word."""
+    """Whether a line is `# key = value`, as in CoNLL-U; a single `#` is a word."""
     return _COMMENT.match(line) is not None
 
 

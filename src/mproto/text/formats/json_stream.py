@@ -87,7 +87,7 @@ class _Values:
                 return line, value
 
     def read_more(self) -> None:
-        """Read as much again as the buffer holds, so that a long value is not parsed too often."""
+        """Read at least as much as the buffer holds, so that long values are not parsed often."""
         kept = self.buffer[self.position :]
         chunk = self.source.guard(lambda: self.stream.read(max(CHUNK, len(kept))))
         self.ended = not chunk

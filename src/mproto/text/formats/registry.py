@@ -109,7 +109,7 @@ def find_format(source: Source, format: Format | str | None = None) -> Format:
     """Return the format of an input: the one that was named, or else the one detected from its content.
 
     Raises:
-        InputError: there is no format of that name, or the content does not tell.
+        InputError: there is no format of that name, or none can be detected.
     """
     return get_format(format) if isinstance(format, str) else format or detect(source)
 
@@ -117,7 +117,7 @@ def find_format(source: Source, format: Format | str | None = None) -> Format:
 def format_for_output(path: Path | str, read_format: Format | None = None) -> Format:
     """Choose the output format by the file name ending.
 
-    If the ending does not decide, the output has the format of the input.
+    If the ending does not identify a format, the output has the format of the input.
     """
     name = Path(path).name.removesuffix(".gz").lower()
     if read_format and read_format.name in _JSON_LINES and name.endswith(jsonl.FORMAT.suffixes):
@@ -159,8 +159,7 @@ def read_documents(
 ) -> Iterator[Document]:
     """Read the documents of a file or folder, one by one. The format is detected by default.
 
-    What could not be read exactly is counted in the notes of the `Source`. With a path, a warning
-    at the end reports it.
+    Losses are counted in the notes of the `Source`. With a path, a warning at the end reports them.
     """
     is_path = not isinstance(source, Source)
     source = source if isinstance(source, Source) else Source(source)
@@ -178,9 +177,9 @@ def write_documents(
     force: bool = False,
     notes: Notes | None = None,
 ) -> Written:
-    """Write documents to a file or folder. The output is complete, or there is none.
+    """Write documents to a file or folder. The output is written completely or not at all.
 
-    What the format cannot hold is counted in `notes`. Without `notes`, a warning reports it.
+    Losses are counted in `notes`. Without `notes`, a warning reports them.
 
     Returns:
         The number of documents and spans written.

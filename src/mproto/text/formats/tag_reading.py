@@ -20,9 +20,9 @@ TAG_HINT = "tags are O or PREFIX-LABEL with a prefix of B I O E S L U; pass --ba
 class TagReader:
     """Decodes sentences and counts oddities.
 
-    An `I` after `O` is valid in IOB1 but a repair in BIO. Which oddities are repairs is thus known
-    only once the whole file has been read and its scheme detected. The spans do not depend on the
-    scheme.
+    An `I` after `O` is valid in IOB1 but a repair in BIO. So the number of repairs is
+    known only after the whole file has been read and its scheme detected. The spans do not depend
+    on the scheme.
     """
 
     def __init__(self, options: Options) -> None:
