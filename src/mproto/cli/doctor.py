@@ -139,9 +139,9 @@ def _list(console: Console, title: str, entries: Sequence[EntryHealth], *, gold:
         line.append(f"  {' / '.join(health.types)}, {health.hits:,} hits{precision}", style="not bold dim")
         console.print(line)
         for before, match, after in health.contexts[:1] if contexts else ():
-            words = Text(f"      …{before}".replace("\n", " "))
+            words = Text(f"      {before}".replace("\n", " "))
             words.append(match, style="underline")
-            words.append(f"{after}…".replace("\n", " "))
+            words.append(after.replace("\n", " "))
             console.print(words, no_wrap=True, overflow="ellipsis")
     _more(console, len(entries))
 

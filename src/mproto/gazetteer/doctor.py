@@ -29,11 +29,17 @@ LONGEST_INSIDE = 10
 
 
 class Context(NamedTuple):
-    """A match in context: the text before it, the match, the text after it."""
+    """A match in context: the text before it, the match, the text after it, with `…` where the text is cut."""
 
     before: str
     match: str
     after: str
+
+
+def _context(text: str, start: int, end: int) -> Context:
+    before, after = max(0, start - CONTEXT_WIDTH), min(len(text), end + CONTEXT_WIDTH)
+    cut_before, cut_after = "…" * (before > 0), "…" * (after < len(text))
+    return Context(cut_before + text[before:start], text[start:end], text[end:after] + cut_after)
 
 
 @dataclass
@@ -229,8 +235,7 @@ class _Examination:
             health.correct += is_correct
             health.lower += surface[0].isupper() and written.islower()
             if len(health.contexts) < CONTEXTS:
-                before = document.text[max(0, start - CONTEXT_WIDTH) : start]
-                health.contexts.append(Context(before, written, document.text[end : end + CONTEXT_WIDTH]))
+                health.contexts.append(_context(document.text, start, end))
         if match.end - match.start > 1:
             words = document.word_texts[match.start : match.end]
             self.part_counts.update(_proper_parts([word.casefold() for word in words]))
@@ -277,7 +282,7 @@ class _Examination:
         """Yield a document for each problematic term, preferring documents with several of them."""
         why = {h.surface: "is often wrong here" for h in found if self.has_gold and h.hits > 1 and h.precision < 0.5}
         why |= {health.surface: "is a common word" for health in common}
-        why |= {health.surface: f"is {' and '.join(health.types)}" for health in ambiguous}
+        why |= {health.surface: f"is listed under {' and '.join(health.types)}" for health in ambiguous}
         problematic = sorted(why, key=lambda s: (-self.health[s].hits, len(self.health[s].types) == 1))
         others = [health.surface for health in found if health.surface not in why]
         chosen: set[int] = set()

@@ -121,7 +121,7 @@ def _entries(entries: Sequence[EntryHealth], *, gold: bool) -> str:
         first = health.entries[0]
         origin = escape(f"{' / '.join(health.types)} · {first.file.rpartition('/')[2]}:{first.line}")
         contexts = "<br>".join(
-            f"<small>…{escape(c.before)}</small><b>{escape(c.match)}</b><small>{escape(c.after)}…</small>"
+            f"<small>{escape(c.before)}</small><b>{escape(c.match)}</b><small>{escape(c.after)}</small>"
             for c in health.contexts
         )
         term = f'<span class="term">{escape(health.surface)}</span><br><small>{origin}</small>'
