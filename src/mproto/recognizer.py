@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from mproto.config import Config
     from mproto.encoding.windows import Window
+    from mproto.errors import Notes
     from mproto.gazetteer.entries import Gazetteer
     from mproto.inference.gazetteer_terms import Combination
     from mproto.inference.mentions import Mentions
@@ -126,6 +127,7 @@ class Recognizer(Pipeline):
         gazetteer: Gazetteer,
         combination: Combination = "prefer-gazetteer",
         options: MatchOptions = MatchOptions(),
+        notes: Notes | None = None,
     ) -> Recognizer:
         """Return a recogniser that uses a gazetteer together with this model.
 
@@ -135,10 +137,19 @@ class Recognizer(Pipeline):
                 disagree; `union` finds terms only where the model finds nothing; `off` finds what
                 the model finds, and uses the gazetteer for provenance only.
             options: how to match terms; see `matching`.
+            notes: counts terms of types that the model does not have.
         """
+        if notes is not None:
+            notes.count(*self._terms_of_other_types(gazetteer))
         other = copy(self)
         other.terms = GazetteerTerms(gazetteer, combination, self.matching(gazetteer, options))
         return other
+
+    def _terms_of_other_types(self, gazetteer: Gazetteer) -> tuple[str, int]:
+        """Say of how many terms the model does not have the type: a type that is spelt differently is easy to miss."""
+        other = {type_: size for type_, size in gazetteer.sizes.items() if type_ not in self.tagger.labels}
+        own = ", ".join(self.tagger.labels)
+        return f"terms have a type that the model does not have: {', '.join(other)} (it has {own})", sum(other.values())
 
     def matching(self, gazetteer: Gazetteer, options: MatchOptions = MatchOptions()) -> MatchOptions:
         """Return the options with the name types filled in, unless the options set them.

@@ -220,8 +220,8 @@ def test_the_ending_names_the_format(run: Path, tmp_path: Path) -> None:
             ["train", "--train", TEST, "--dev", "genes.jsonl", "--output", "r"],
             "types that the training data do not have: Gene",
         ),
-        (["evaluate", "nowhere", TEST], "nowhere: holds no model"),
-        (["predict", ".", TEST, "--output", "o"], "holds no model"),
+        (["evaluate", "nowhere", TEST], "nowhere: no such folder; name the folder of a model"),
+        (["predict", ".", TEST, "--output", "o"], "is not a model: it has no config.json"),
         (["predict", ".", TEST, "--output", "o", "--batch-size", "0"], "--batch-size 0"),
         (["evaluate", ".", TEST, "--bootstrap", "-1"], "--bootstrap must be"),
         (["evaluate", ".", TEST, "--combine", "union"], "--combine union needs a gazetteer"),
@@ -319,4 +319,22 @@ def test_contradictory_or_unknown_arguments(
     files = ["--train", TRAIN, "--gazetteer", TERMS, "--encoder", encoder, "--output", tmp_path / "run"]
     assert call("train", *files, *arguments) == 2
     assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_terms_of_a_type_that_the_model_does_not_have_are_noted(
+    run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "drugs.txt").write_text("aspirin\nibuprofen\n")
+    arguments = ["predict", run, corpus, "--gazetteer", f"Drug={tmp_path / 'drugs.txt'}", "--output"]
+    assert call(*arguments, tmp_path / "out.jsonl") == 0
+    note = "2 terms have a type that the model does not have: Drug (it has Disease, Chemical)"
+    assert note in capsys.readouterr().err
+
+
+def test_terms_that_do_not_occur_are_an_error(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "cars.txt").write_text("Lancia\nSaab\n")
+    terms = f"Car={tmp_path / 'cars.txt'}"
+    assert call("train", "--train", corpus, "--gazetteer", terms, "--output", tmp_path / "run") == 2
+    assert "none of the 2 terms of the gazetteer occurs in its" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

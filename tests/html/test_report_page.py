@@ -218,7 +218,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["nowhere"], "nowhere: holds no model"),
+            (["nowhere"], "nowhere: no such folder; name the folder of a model"),
             (["RUN", "--human"], "--gazetteer and --human need a corpus; pass --corpus"),
             (["RUN", "--corpus", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
             (["RUN", "--corpus", "blank.txt"], "blank.txt: holds no document with words"),

@@ -78,7 +78,7 @@ def run(parsed: argparse.Namespace) -> None:
 
     recognizer = Recognizer.from_pretrained(parsed.model, device=parsed.device)
     if gazetteer is not None:
-        recognizer = recognizer.with_gazetteer(gazetteer, way, matching)
+        recognizer = recognizer.with_gazetteer(gazetteer, way, matching, notes)
     with progress("evaluating", parsed.corpus) as on_bytes:
         scores = evaluate_file(
             recognizer,

@@ -88,7 +88,7 @@ def run(parsed: argparse.Namespace) -> None:
     notes = Notes(parsed.on_error)
     recognizer = Recognizer.from_pretrained(parsed.model, device=parsed.device)
     if parsed.gazetteer:
-        recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), way, matching)
+        recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), way, matching, notes)
     with (
         progress("tagging", parsed.input, prints=prints) as on_bytes,
         counting("tagging", parsed.input, prints=prints) as on_document,

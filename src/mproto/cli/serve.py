@@ -17,8 +17,8 @@ from mproto.cli.arguments import (
     load_gazetteer,
     match_options,
 )
-from mproto.cli.console import print_json
-from mproto.errors import InputError, MissingExtraError
+from mproto.cli.console import print_json, print_notes
+from mproto.errors import InputError, MissingExtraError, Notes
 
 if TYPE_CHECKING:
     import argparse
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace) -> None:
-    from mproto.persistence.files import recover_model
+    from mproto.persistence.files import model_folder, read_description
     from mproto.persistence.hub import HUB_NAME
     from mproto.service.limits import Limits
 
@@ -91,11 +91,15 @@ def run(parsed: argparse.Namespace) -> None:
     except ModuleNotFoundError:
         raise MissingExtraError("serving a model", "serve") from None
 
-    recover_model(Path(parsed.model))
-    if not Path(parsed.model).is_dir() and not HUB_NAME.fullmatch(parsed.model):
-        raise InputError("is not a folder", path=parsed.model, hint="name a model or the folder of a training run")
     gazetteer = load_gazetteer(parsed) if parsed.gazetteer else None
     listening = listen(parsed.host, parsed.port)
+    folder = model_folder(Path(parsed.model))
+    if folder.exists() or not HUB_NAME.fullmatch(parsed.model):
+        try:
+            read_description(folder)  # an error about the model must not come after the address has been printed
+        except InputError:
+            listening.close()
+            raise
     address = address_of(listening)
     if parsed.json:
         print_json({"address": address, "model": str(parsed.model), "found_by": combined(parsed)})
@@ -110,7 +114,12 @@ def run(parsed: argparse.Namespace) -> None:
         from mproto.recognizer import Recognizer
 
         recognizer = Recognizer.from_pretrained(parsed.model, device=parsed.device)
-        return recognizer if gazetteer is None else recognizer.with_gazetteer(gazetteer, way, matching)
+        if gazetteer is None:
+            return recognizer
+        notes = Notes()
+        combined_recognizer = recognizer.with_gazetteer(gazetteer, way, matching, notes)
+        print_notes(notes)
+        return combined_recognizer
 
     serve(load, Path(parsed.model).resolve().name, listening, limits, token)
 

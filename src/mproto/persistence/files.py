@@ -22,6 +22,7 @@ CONFIG, WEIGHTS, GRAPH_FILE, MENTIONS = "config.json", "model.safetensors", "mod
 TOKENIZER = "tokenizer.json"
 CHECKED = (WEIGHTS, GRAPH_FILE, TOKENIZER, "tokenizer_config.json", MENTIONS)
 """The files whose fingerprints are in `config.json`, if the model has them."""
+NAME_MODEL = "name the folder of a model or of a training run"
 
 
 def model_folder(path: Path) -> Path:
@@ -47,8 +48,7 @@ def read_description(folder: Path) -> dict[str, Any]:
     try:
         description = json.loads(path.read_bytes().decode())  # decoded first, since `json` accepts a byte order mark
     except OSError as error:
-        what = f"holds no model: {CONFIG} cannot be read ({error.strerror})"
-        raise InputError(what, path=folder, hint="check the path") from None
+        raise _no_model(folder, error) from None
     except UnicodeDecodeError as error:
         what = f"is not UTF-8: byte {error.start + 1} is {error.object[error.start]:#04x}"
         raise InputError(what, path=path, hint=TRAIN_AGAIN) from None
@@ -58,6 +58,17 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise InputError("is not a model of mproto", path=folder, hint="name a folder that mproto wrote")
     check_description(description, path)
     return description
+
+
+def _no_model(folder: Path, error: OSError) -> InputError:
+    if not folder.is_dir():
+        return InputError(
+            "is a file, not a folder" if folder.exists() else "no such folder", path=folder, hint=NAME_MODEL
+        )
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"is not a model: it has no {CONFIG}", path=folder, hint=NAME_MODEL)
+    what = f"is not a model: {CONFIG} cannot be read ({error.strerror})"
+    return InputError(what, path=folder, hint="check its permissions")
 
 
 def write_description(folder: Path, description: dict[str, Any]) -> None:

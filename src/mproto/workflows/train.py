@@ -107,6 +107,9 @@ def train_files(
     if gazetteer is not None:
         documents = list(annotate(documents, gazetteer, options=match_options, on_names=name_types.update))
         sizes = ", ".join(f"{count:,} {type_}" for type_, count in gazetteer.sizes.items())
+        if not any(document.spans for document in documents) and not human:
+            what = f"none of the {len(gazetteer):,} terms of the gazetteer occurs in its {len(documents):,} documents"
+            raise first.error(what, hint="check that the gazetteer is the right one, and how its terms are matched")
         card["gazetteer"] = f"{sizes} (fingerprint {gazetteer.fingerprint[:16]})"
     board = Board(output / BOARD) if tensorboard else None
 
