@@ -158,7 +158,7 @@ def test_matching_is_up_to_the_caller(
     assert recall["insensitive"] == 1.0
     arguments = ["--train", corpus, "--gazetteer", terms, "--output", tmp_path / "r", *SETTINGS]
     assert call("train", *arguments) == 2  # nothing is labelled
-    assert "no labelled entity" in capsys.readouterr().err
+    assert "none of the terms of the gazetteer (1) occurs" in capsys.readouterr().err
     assert call("train", *arguments, "--case", "insensitive", "--json") == 0
     assert json.loads(capsys.readouterr().out)["labels"].keys() == {"Disease"}
 
@@ -336,5 +336,5 @@ def test_terms_that_do_not_occur_are_an_error(corpus: Path, tmp_path: Path, caps
     (tmp_path / "cars.txt").write_text("Lancia\nSaab\n")
     terms = f"Car={tmp_path / 'cars.txt'}"
     assert call("train", "--train", corpus, "--gazetteer", terms, "--output", tmp_path / "run") == 2
-    assert "none of the 2 terms of the gazetteer occurs in its" in capsys.readouterr().err
+    assert "none of the terms of the gazetteer (2) occurs in its" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

@@ -108,7 +108,7 @@ def train_files(
         documents = list(annotate(documents, gazetteer, options=match_options, on_names=name_types.update))
         sizes = ", ".join(f"{count:,} {type_}" for type_, count in gazetteer.sizes.items())
         if not any(document.spans for document in documents) and not human:
-            what = f"none of the {len(gazetteer):,} terms of the gazetteer occurs in its {len(documents):,} documents"
+            what = f"none of the terms of the gazetteer ({len(gazetteer):,}) occurs in its {len(documents):,} documents"
             raise first.error(what, hint="check that the gazetteer is the right one, and how its terms are matched")
         card["gazetteer"] = f"{sizes} (fingerprint {gazetteer.fingerprint[:16]})"
     board = Board(output / BOARD) if tensorboard else None
