@@ -119,7 +119,7 @@ class TestDamage:
         return tmp_path
 
     def test_nothing_there(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="nowhere: holds no model"):
+        with pytest.raises(InputError, match="nowhere: contains no model"):
             Recognizer.from_pretrained(tmp_path / "nowhere")
 
     def test_not_ours(self, saved: Path) -> None:

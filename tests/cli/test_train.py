@@ -222,8 +222,8 @@ def test_the_ending_names_the_format(run: Path, tmp_path: Path) -> None:
             ["train", "--train", TEST, "--dev", "genes.jsonl", "--output", "r"],
             "types that the training data do not have: Gene",
         ),
-        (["evaluate", "nowhere", TEST], "nowhere: holds no model"),
-        (["predict", ".", TEST, "--output", "o"], "holds no model"),
+        (["evaluate", "nowhere", TEST], "nowhere: contains no model"),
+        (["predict", ".", TEST, "--output", "o"], "contains no model"),
         (["predict", ".", TEST, "--output", "o", "--batch-size", "0"], "--batch-size 0"),
         (["evaluate", ".", TEST, "--bootstrap", "-1"], "--bootstrap must be"),
         (["evaluate", ".", TEST, "--combine", "union"], "--combine union needs a gazetteer"),
@@ -261,7 +261,7 @@ def test_wrong_calls(
 
 def test_evaluation_needs_labels(run: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("evaluate", run, corpus) == 2
-    assert "holds no labelled entity" in capsys.readouterr().err
+    assert "contains no labelled entity" in capsys.readouterr().err
 
 
 def test_what_is_said_while_and_after_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -218,10 +218,10 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["nowhere"], "nowhere: holds no model"),
+            (["nowhere"], "nowhere: contains no model"),
             (["RUN", "--human"], "--gazetteer and --human need a corpus; pass --corpus"),
             (["RUN", "--corpus", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
-            (["RUN", "--corpus", "blank.txt"], "blank.txt: holds no document with words"),
+            (["RUN", "--corpus", "blank.txt"], "blank.txt: contains no document with words"),
         ],
     )
     def test_wrong_calls(

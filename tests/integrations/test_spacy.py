@@ -277,7 +277,7 @@ def test_without_a_model() -> None:
     assert [name for name, _ in seen] == ["ours"]
     nowhere = spacy.blank("en")
     nowhere.add_pipe("mproto", config={"model": "./nowhere"})
-    with pytest.raises(InputError, match="nowhere: holds no model"):
+    with pytest.raises(InputError, match="nowhere: contains no model"):
         nowhere("Aspirin")
 
 

@@ -107,7 +107,7 @@ class TestWrongCalls:
             assert main(["serve", str(tmp_path), "--port", "0"]) == 2
         *logged, message = capsys.readouterr().err.splitlines()
         assert message.endswith(
-            f"{tmp_path}: holds no model: config.json cannot be read (No such file or directory); check the path"
+            f"{tmp_path}: contains no model: config.json cannot be read (No such file or directory); check the path"
         )
         assert [json.loads(line)["message"] for line in logged] == ["listening"]
 
