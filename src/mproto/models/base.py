@@ -40,8 +40,7 @@ class Step:
             returns its part of the loss times the number of processes, and a weight of 1.
         weight: see `loss`.
         logs: values for the history.
-        finish: updates other state, such as prototypes. Only the loop calls it, after it has updated
-            the weights.
+        finish: updates other state, such as prototypes. Only the loop calls it, after the optimiser.
     """
 
     loss: Tensor
@@ -175,10 +174,7 @@ class Model(nn.Module, ABC):
         """Predict the tags of a batch, without changing any state."""
 
     def prepare(self, preview: Preview) -> None:
-        """Initialise the model from the training data.
-
-        It is called before the first step, when the encoder is still the pre-trained one.
-        """
+        """Initialise the model from the training data, before the first step changes the encoder."""
 
     @property
     def stages(self) -> tuple[Stage, ...]:

@@ -168,15 +168,12 @@ class Loop:
         self.model.eval()
 
     def _own_part(self, indices: list[int]) -> Batch:
-        """Return this process's part of a batch.
-
-        If it is empty, return a window without words, so that all processes take the same steps.
-        """
+        """Return this process's part of a batch; if it is empty, a window without words."""
         rank, size, count = self.group.rank, self.group.size, len(indices)
         own = indices[count * rank // size : count * (rank + 1) // size]
         if own:
             return self._labelled.batch(own)
-        other = self._labelled.batch(indices[:1])
+        other = self._labelled.batch(indices[:1])  # all processes must take the same steps
         return only_words(other, torch.zeros(len(other.rows), dtype=torch.bool))
 
     def _update(self, batch: Batch, rate: float) -> tuple[float, dict[str, float], int]:
