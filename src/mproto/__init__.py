@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mproto.version import __version__
 
-TYPE_CHECKING = False  # importing it from typing would take most of the time until Ctrl-C can be handled
+TYPE_CHECKING = False  # not from typing, whose import is slow and delays the handling of Ctrl-C
 if TYPE_CHECKING:
     from mproto.config import Config, load_config
     from mproto.errors import InputError, MprotoError, Notes

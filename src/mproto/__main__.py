@@ -1,6 +1,6 @@
 """The command `mproto`, also run as `python -m mproto`.
 
-It loads the command line and handles Ctrl-C while loading.
+This module loads the command line and handles Ctrl-C during loading.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ def main() -> int:
     try:
         import signal
 
-        before = signal.getsignal(signal.SIGINT)
-        if before is signal.default_int_handler:  # the import system can swallow an exception and print it
+        previous = signal.getsignal(signal.SIGINT)
+        if previous is signal.default_int_handler:  # the import system can swallow an exception and print it
             signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
         from mproto import cli
 
-        if before is signal.default_int_handler:
-            signal.signal(signal.SIGINT, before)
+        if previous is signal.default_int_handler:
+            signal.signal(signal.SIGINT, previous)
     except KeyboardInterrupt:
         return INTERRUPTED
     return cli.main()

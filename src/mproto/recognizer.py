@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 __all__ = ["BEST", "Entity", "Recognizer"]
 
 CONTEXT_OF = 16
-"""On each side, one sub-word in 16 of a window is context that belongs to the next window. More
-costs time and finds nothing new."""
+"""The context on each side of a window, which overlaps with the neighbouring window, is 1/16 of its
+sub-words. More context takes more time and finds no additional entities."""
 
 
 class Recognizer(Pipeline):
@@ -70,7 +70,7 @@ class Recognizer(Pipeline):
 
     Attributes:
         terms: the gazetteer that is used with the model (`with_gazetteer`), if any.
-        fingerprint: of the model's files, if it was read from a folder.
+        fingerprint: the fingerprint of the model's files; empty if it was not read from a folder.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Recognizer(Pipeline):
         """The PyTorch network.
 
         Raises:
-            InputError: this is an exported model, which has none.
+            InputError: the model is an exported one, which has no PyTorch network.
         """
         if not hasattr(self.tagger, "encoder"):
             raise InputError("an exported model only finds entities", hint="use the model that it was exported from")
@@ -115,9 +115,9 @@ class Recognizer(Pipeline):
             from mproto.models.devices import find_device
             from mproto.models.precision import has_bfloat16
 
-            found = find_device(device)
-            self.model.to(found)
-            self.model.encoder.mixed = has_bfloat16(found)
+            target = find_device(device)
+            self.model.to(target)
+            self.model.encoder.mixed = has_bfloat16(target)
         elif device not in ("auto", "cpu"):
             raise InputError(f"an exported model runs on the CPU, not on {device!r}", hint="leave the device out")
         return self
@@ -134,8 +134,8 @@ class Recognizer(Pipeline):
         Args:
             gazetteer: the terms.
             combination: `prefer-gazetteer` finds the terms too, and they win where the two
-                disagree; `union` finds terms only where the model finds nothing; `off` finds what
-                the model finds, and uses the gazetteer for provenance only.
+                disagree; `union` finds terms only where the model finds nothing; `off` finds only
+                the model's entities, and uses the gazetteer for provenance only.
             options: how to match terms; see `matching`.
             notes: counts terms of types that the model does not have.
         """
@@ -152,10 +152,10 @@ class Recognizer(Pipeline):
         return f"terms have a type that the model does not have: {', '.join(other)} (it has {own})", sum(other.values())
 
     def matching(self, gazetteer: Gazetteer, options: MatchOptions = MatchOptions()) -> MatchOptions:
-        """Return the options with the name types filled in, unless the options set them.
+        """Return the options, with the name types added unless the options set them.
 
-        These are the types that were matched as names in training. If training matched no terms,
-        the model's example mentions tell which types are names.
+        The name types are those whose terms were matched as names in training. If training matched
+        no terms, they are derived from the model's example mentions.
         """
         if options.case != "smart" or options.names is not None:
             return options
@@ -167,7 +167,7 @@ class Recognizer(Pipeline):
     def predict(
         self, documents: Iterable[Document], *, batch_size: int = 64, threshold: Threshold = None
     ) -> Iterator[Document]:
-        """Yield the documents with predicted spans in place of their own.
+        """Yield the documents with predicted spans instead of their own.
 
         `meta["scores"]` holds the scores of the spans, in the same order.
 
@@ -177,8 +177,8 @@ class Recognizer(Pipeline):
             threshold: the lowest score of an entity, for all types or for each type.
         """
         for block in blocks(documents):
-            found = self.predict_entities(block, batch_size=batch_size, threshold=threshold)
-            for document, entities in zip(block, found, strict=True):
+            predicted = self.predict_entities(block, batch_size=batch_size, threshold=threshold)
+            for document, entities in zip(block, predicted, strict=True):
                 labelled = document.with_spans([entity.span for entity in entities], document.gold)
                 scores = [round(entity.score, 4) for entity in entities]
                 yield labelled.with_meta({**document.meta, "scores": scores})
@@ -202,12 +202,12 @@ class Recognizer(Pipeline):
         """
         lowest = thresholds(threshold, self.labels)
         words = self.predict_words(documents, batch_size=batch_size, features=features)
-        found = read_entities(documents, words, self.tagger.tags, self.tagger.prototype_names)
-        found = [[entity for entity in own if entity.score >= lowest[entity.span.label]] for own in found]
+        candidates = read_entities(documents, words, self.tagger.tags, self.tagger.prototype_names)
+        predicted = [[entity for entity in row if entity.score >= lowest[entity.span.label]] for row in candidates]
         if self.terms is None or self.terms.combination == "off":
-            return found
+            return predicted
         terms = self.terms
-        return [terms.combine(own, terms.find(document)) for document, own in zip(documents, found, strict=True)]
+        return [terms.combine(row, terms.find(document)) for document, row in zip(documents, predicted, strict=True)]
 
     def predict_words(
         self, documents: Sequence[Document], *, batch_size: int = 64, features: bool = False
@@ -236,8 +236,8 @@ class Recognizer(Pipeline):
         windows = make_windows(texts, tagger.tokens, tagger.window, tagger.window // CONTEXT_OF)
         lengths = [len(window.input_ids) for window in windows]
         budget = max(tagger.tokens_per_batch or batch_size * tagger.window, tagger.window)
-        for places in longest_first(range(len(windows)), lengths, batch_size=batch_size, token_budget=budget):
-            batch = [windows[place] for place in places]
+        for indices in longest_first(range(len(windows)), lengths, batch_size=batch_size, token_budget=budget):
+            batch = [windows[index] for index in indices]
             yield batch, tagger.tag(batch, features=features)
 
     def save_pretrained(self, folder: Path | str) -> None:
@@ -249,7 +249,7 @@ class Recognizer(Pipeline):
         replaced as a whole.
 
         Raises:
-            InputError: the files of an exported model are no longer where it was loaded from.
+            InputError: the model is an exported one, and its files have been moved or changed.
             OSError: the folder cannot be written.
         """
         card = self.model_card()
@@ -273,15 +273,15 @@ class Recognizer(Pipeline):
     def record_scores(self, folder: Path | str, corpus: str, scores: Counts) -> None:
         """Write the model's scores on a corpus into the model card in a folder.
 
-        Earlier scores on it are replaced.
+        Earlier scores on the same corpus are replaced.
 
         Args:
             folder: the folder that the model was read from, or that of the training run.
-            corpus: A name for the corpus.
+            corpus: a name for the corpus.
             scores: `score(…).overall` of the model without a gazetteer.
 
         Raises:
-            InputError: the folder holds no model, or another one.
+            InputError: the folder contains no model, or another one.
             MprotoError: the folder cannot be written.
         """
         folder = model_folder(Path(folder))
@@ -289,7 +289,9 @@ class Recognizer(Pipeline):
             outputs.hold(folder)
             description = read_description(folder)
             if self.fingerprint and model_fingerprint(description) != self.fingerprint:
-                raise InputError("holds another model than the one that was scored", path=folder, hint="score it again")
+                raise InputError(
+                    "contains another model than the one that was scored", path=folder, hint="score it again"
+                )
             old, _ = card_and_name_types(description)
             self.card = with_scores(old, corpus, scores.as_dict())
             names = {} if self.name_types is None else {"name_types": sorted(self.name_types)}
@@ -323,10 +325,10 @@ class Recognizer(Pipeline):
         """Load a model from a folder or from the Hugging Face hub.
 
         Args:
-            name_or_path: A folder written by `save_pretrained` or `mproto export`; the folder of a
+            name_or_path: a folder written by `save_pretrained` or `mproto export`; the folder of a
                 training run, for its best model; or, as a string, a name on the hub, `user/name`.
             device: `auto` (the GPU if there is one), `cpu`, `cuda` or `cuda:N`.
-            revision: A branch, tag or commit on the hub.
+            revision: a branch, tag or commit on the hub.
             token: an access token for private models on the hub; by default the one of `hf auth
                 login`.
 

@@ -59,8 +59,8 @@ CASES = {
     ),
     "UTF-16": ("x.txt", "aspirin".encode("utf-16"), None, ["UTF-16", "iconv"]),
     "an empty file": ("x.jsonl", b"", None, ["x.jsonl", "the file is empty"]),
-    "only blank lines": ("x.txt", b"\n\n", None, ["x.txt", "holds no document"]),
-    "an empty array": ("x.json", b"[]", "gliner", ["holds no document"]),
+    "only blank lines": ("x.txt", b"\n\n", None, ["x.txt", "contains no document"]),
+    "an empty array": ("x.json", b"[]", "gliner", ["contains no document"]),
     "a damaged gzip file": ("x.jsonl.gz", gzip.compress(GOOD.encode() * 1000)[:40], None, ["damaged or cut short"]),
     "an unknown format": ("x", GOOD, "jsnl", ["there is no format 'jsnl'", "did you mean jsonl?"]),
     "content of no format": ("x", "what is this", None, ["cannot be detected from its content", "--from"]),
@@ -159,7 +159,7 @@ def test_skipping_everything_is_an_error(tmp_path: Path, capsys: pytest.CaptureF
     source.write_text("{\n{\n")
     arguments = ["convert", str(source), str(tmp_path / "y.conll"), "--from", "jsonl", "--on-error", "skip"]
     assert main(arguments) == 2
-    assert "holds no valid document (2 are wrong)" in capsys.readouterr().err
+    assert "contains no valid document (2 are wrong)" in capsys.readouterr().err
     assert not (tmp_path / "y.conll").exists()
 
 

@@ -146,7 +146,7 @@ class TestConvert:
         (corpus / "out").mkdir()
         (corpus / "out" / "thesis.tex").write_text("mine")
         message = fail("convert", "gold.jsonl", "out", "--to", "brat", "--force", cwd=corpus)
-        assert "holds thesis.tex, which this command did not write" in message
+        assert "contains thesis.tex, which this command did not write" in message
         assert (corpus / "out" / "thesis.tex").read_text() == "mine"
 
     def test_folders(self, corpus: Path) -> None:

@@ -259,7 +259,7 @@ def test_wrong_calls(
 
 def test_evaluation_needs_labels(run: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("evaluate", run, corpus) == 2
-    assert "holds no labelled entity" in capsys.readouterr().err
+    assert "contains no labelled entity" in capsys.readouterr().err
 
 
 def test_messages_during_and_after_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,13 +295,13 @@ def test_messages_during_and_after_training(tmp_path: Path, capsys: pytest.Captu
         (["--set", "training.batch_size=0"], "training.batch_size is 0, and must be at least 1"),
         (["--set", "training.selection=dev"], "training.selection is dev, but there are no development data"),
         (["--method", "mpus"], "there is no method 'mpus'; did you mean mpu?"),
-        (["--method", "dictionary"], "there is no method 'dictionary'; it needs no training: mproto annotate"),
+        (["--method", "dictionary"], "there is no method 'dictionary'; dictionary lookup needs no training: label"),
         (
             ["--method", "mpu", "--set", "positive_unlabelled.priors={Chemical = 0.5, Disease = 0.75}"],
             "positive_unlabelled.priors sum to 1.25, but must sum to less than 1; a prior is the share of all words",
         ),
         (["--method", "mpu", "--set", "positive_unlabelled.priors.Gene=0.1"], "has no value for Chemical, Disease"),
-        (["--set", "positive_unlabelled.eta=1"], "there is no setting 'positive_unlabelled.eta'; it is a constant"),
+        (["--set", "positive_unlabelled.eta=1"], "there is no setting 'positive_unlabelled.eta'; it became a constant"),
         (
             ["--method", "autoner", "--set", "autoner.phrases=full.txt"],
             "autoner.phrases cannot be read: full.txt: no such",

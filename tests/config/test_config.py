@@ -118,11 +118,11 @@ def test_every_number_has_a_range() -> None:
 @pytest.mark.parametrize(
     ("setting", "hint"),
     [
-        ("mproto.solver=sinkhorn", "it is called mproto.denoising since version 0.2"),
-        ("shapes=false", "it is called word_shapes since version 0.2"),
-        ("mproto.kin=0.5", "it is a constant since version 0.2; leave it out"),
-        ("tagger.dropout=0.2", "it is called dropout since version 0.2"),
-        ("tagger.scheme=io", "it is a constant since version 0.2; leave it out"),
+        ("mproto.solver=sinkhorn", "it was renamed to mproto.denoising in version 0.2"),
+        ("shapes=false", "it was renamed to word_shapes in version 0.2"),
+        ("mproto.kin=0.5", "it became a constant in version 0.2; leave it out"),
+        ("tagger.dropout=0.2", "it was renamed to dropout in version 0.2"),
+        ("tagger.scheme=io", "it became a constant in version 0.2; leave it out"),
     ],
 )
 def test_settings_of_version_0_1_are_explained(setting: str, hint: str) -> None:

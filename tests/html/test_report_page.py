@@ -221,7 +221,7 @@ class TestCommand:
             (["nowhere"], "nowhere: no such folder; name the folder of a model"),
             (["RUN", "--human"], "--gazetteer and --human need a corpus; pass --corpus"),
             (["RUN", "--corpus", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
-            (["RUN", "--corpus", "blank.txt"], "blank.txt: holds no document with words"),
+            (["RUN", "--corpus", "blank.txt"], "blank.txt: contains no document with words"),
         ],
     )
     def test_wrong_calls(

@@ -239,7 +239,7 @@ class TestDamage:
         with pytest.raises(InputError, match="is not the file that was saved"):
             Recognizer.from_pretrained(exported)
         (exported / name).unlink()
-        with pytest.raises(InputError, match=f"holds no {name}"):
+        with pytest.raises(InputError, match=f"does not contain {name}"):
             Recognizer.from_pretrained(exported)
 
     def test_a_file_that_is_not_a_graph(self, exported: Path) -> None:

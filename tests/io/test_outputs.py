@@ -80,7 +80,10 @@ def test_a_folder_that_holds_the_current_directory_is_not_replaced(
     (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path / "out")
     for path in (Path(), tmp_path / "out"):
-        with pytest.raises(InputError, match="is the current directory, or holds it"), Outputs(force=True) as outputs:
+        with (
+            pytest.raises(InputError, match="is the current directory, or contains it"),
+            Outputs(force=True) as outputs,
+        ):
             outputs.folder(path, (".txt",))
         with pytest.raises(InputError, match="exists already"), Outputs() as outputs:
             outputs.folder(path, (".txt",))

@@ -121,7 +121,7 @@ def test_the_card_says_where_labels_come_from() -> None:
     by_terms = made(card=CARD)[1]
     assert "1,234 documents, labelled by looking up the terms of a gazetteer, not by humans" in by_terms
     assert "fingerprint 0123456789abcdef" in by_terms
-    assert "comes from a term list" in by_terms
+    assert "learnt its types from a term list" in by_terms
     both = made(card={**CARD, "documents labelled by people": 20})[1]
     assert "20 human-labelled documents" in both
     human = made(card={"documents labelled by people": 20})[1]

@@ -107,7 +107,7 @@ class TestSaving:
         folder = write("onnx", tmp_path / "model")
         ner = Recognizer.from_pretrained(folder)
         (folder / GRAPH_FILE).write_bytes(b"another")
-        with pytest.raises(InputError, match="holds another model than when this one was loaded; load"):
+        with pytest.raises(InputError, match="contains another model than when this one was loaded; load"):
             ner.save_pretrained(tmp_path / "other")
         assert names(tmp_path) == {"model"}
 
@@ -144,7 +144,7 @@ class TestFiles:
         (saved / MENTIONS).unlink()
         assert Recognizer.from_pretrained(saved)(TEXTS) == found  # users may delete mentions
         (saved / TOKENIZER).unlink()
-        with pytest.raises(InputError, match="model: holds no tokenizer.json, which belongs to the model"):
+        with pytest.raises(InputError, match="model: does not contain tokenizer.json, which is part of the model"):
             Recognizer.from_pretrained(saved)
 
     def test_models_of_older_versions(self, saved: Path, kind: str) -> None:
@@ -292,7 +292,10 @@ def test_a_graph_with_other_inputs_or_outputs(tmp_path: Path) -> None:
     folder = write("onnx", tmp_path / "model")
     change(folder, lambda description: description.pop("files"))
     graph = onnx.load(folder / GRAPH_FILE)
-    for messages, part in (("takes 'other' as", graph.graph.input), ("does not give 'tags'", graph.graph.output)):
+    for messages, part in (
+        ("has the input 'other' of", graph.graph.input),
+        ("lacks the output 'tags'", graph.graph.output),
+    ):
         changed = copy(graph)
         changed.CopyFrom(graph)
         values = changed.graph.input if part is graph.graph.input else changed.graph.output

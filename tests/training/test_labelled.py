@@ -158,7 +158,7 @@ def call(*arguments: object) -> int:
     [
         ([], "there is nothing to train on"),
         (["--labelled", demo.FOLDER / "dev.jsonl", "--gazetteer", demo.GAZETTEER], "which is missing"),
-        (["--labelled", demo.FOLDER / "train.txt"], "train.txt: holds no labelled entity"),
+        (["--labelled", demo.FOLDER / "train.txt"], "train.txt: contains no labelled entity"),
     ],
 )
 def test_unusable_labelled_documents(

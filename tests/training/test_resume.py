@@ -315,7 +315,7 @@ def test_a_finished_run_is_not_trained_again(config: Config, tmp_path: Path) -> 
     with pytest.raises(InputError, match="other training documents"):
         train(labelled(9), config=config, output=tmp_path, resume=True)
     (tmp_path / "run.json").write_text("{")
-    with pytest.raises(InputError, match="holds a run that cannot be read"):
+    with pytest.raises(InputError, match="contains a run that cannot be read"):
         train(labelled(8), config=config, output=tmp_path, resume=True)
     assert (tmp_path / "best" / "model.safetensors").exists()
 

@@ -72,7 +72,7 @@ class TestResumableLog:
     def test_other_documents(self, stopped: Path) -> None:
         changed = [*DOCUMENTS[:2], Document("something else"), *DOCUMENTS[3:]]
         with (
-            pytest.raises(InputError, match="document 3 is not the one"),
+            pytest.raises(InputError, match="document 3 has changed since"),
             ResumableLog(stopped, "a model", PREDICTIONS, resume=True) as log,
         ):
             list(log.run(changed, label))

@@ -48,6 +48,7 @@ def add_writing(parser: argparse.ArgumentParser) -> None:
 
 
 def options(parsed: argparse.Namespace) -> Options:
+    """Return the options for reading and writing documents."""
     from mproto.text.formats import Options
 
     return Options(
@@ -59,10 +60,12 @@ def options(parsed: argparse.Namespace) -> Options:
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the device."""
     parser.add_argument("--device", default="auto", metavar="NAME", help="auto (the GPU, if any), cpu, cuda or cuda:N")
 
 
 def add_gazetteer(parser: argparse.ArgumentParser, help: str, *, required: bool = False) -> None:
+    """Add the options for loading a gazetteer."""
     group = parser.add_argument_group("gazetteer")
     group.add_argument("--gazetteer", nargs="+", metavar="PATH|TYPE=FILE", default=[], required=required, help=help)
     group.add_argument(
@@ -72,7 +75,7 @@ def add_gazetteer(parser: argparse.ArgumentParser, help: str, *, required: bool 
 
 
 def add_combination(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says how a model and a gazetteer are combined."""
+    """Add the option that selects how a model and a gazetteer are combined."""
     parser.add_argument(
         "--combine",
         choices=("off", "union", "prefer-gazetteer"),
@@ -90,7 +93,7 @@ def combination(parsed: argparse.Namespace) -> Combination:
 
 
 def combined(parsed: argparse.Namespace) -> str:
-    """Return what is used, in words: the model, or the model and the gazetteer."""
+    """Describe in words what finds the entities: the model, or the model and the gazetteer."""
     if not parsed.gazetteer:
         return "model"
     way = combination(parsed)
@@ -148,7 +151,7 @@ def add_matching(parser: argparse.ArgumentParser, *, several: bool = False) -> N
     group.add_argument(
         "--names",
         metavar="A,B,…",
-        help="types that are names: where a term begins with a capital, so must the text; none for no type (default: "
+        help="types that are names: if a term begins with a capital, so must its mentions; none for no type (default: "
         "detected in the labelled documents, or known from training)",
     )
     group.add_argument("--normalise", choices=("NFC", "NFKC", "none"), default="NFC", help="Unicode normalisation")
@@ -160,7 +163,8 @@ def add_matching(parser: argparse.ArgumentParser, *, several: bool = False) -> N
         "--ambiguous",
         choices=("drop", "first", "keep-all") if several else ("drop", "first"),
         default="drop",
-        help="a term of several types gets: no label (drop, default), its first label" + ", all labels" * several,
+        help="label of a term with several types: none (drop, default), the first (first)"
+        + ", all (keep-all)" * several,
     )
     group.add_argument(
         "--priority", metavar="A,B,…", default="", help="types that win if a term has several, strongest first"
@@ -168,6 +172,7 @@ def add_matching(parser: argparse.ArgumentParser, *, several: bool = False) -> N
 
 
 def match_options(parsed: argparse.Namespace) -> MatchOptions:
+    """Return the options for matching terms."""
     from mproto.gazetteer import MatchOptions
     from mproto.io.sources import Source
 

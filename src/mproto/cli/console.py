@@ -35,7 +35,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def print_notes(notes: Notes) -> None:
-    """Print what was changed, lost or left out on standard error."""
+    """Print the counts of changes, losses and skipped records on standard error."""
     for message in notes.messages():
         sys.stderr.write(f"note: {message}\n")
     if notes.rejected:
@@ -56,7 +56,7 @@ def progress(what: str, path: Path, *, prints: bool = False) -> Iterator[Callabl
     Args:
         what: the label of the bar.
         path: the file.
-        prints: the result is printed on standard output. If that is a terminal, no bar is shown.
+        prints: whether the result goes to standard output. If that is a terminal, no bar is shown.
     """
     if not _has_room(prints) or not path.is_file():
         yield None

@@ -49,8 +49,8 @@ def run(parsed: argparse.Namespace) -> None:
     gazetteer = demo.gazetteer()
     test = demo.documents("test")
 
-    def scores_of(found: Sequence[Document]) -> Scores:
-        return score(zip(test, found, strict=True), terms=gazetteer.surfaces, bootstrap=1000)
+    def scores_of(predicted: Sequence[Document]) -> Scores:
+        return score(zip(test, predicted, strict=True), terms=gazetteer.surfaces, bootstrap=1000)
 
     scores = {"dictionary lookup": scores_of(list(annotate(test, gazetteer)))}
     splits = {split: _statistics(demo.documents(split)) for split in ("train", "dev", "test")}
@@ -63,7 +63,7 @@ def run(parsed: argparse.Namespace) -> None:
         scores["mproto"], tagged = _train(parsed.output, scores_of)
         figures |= {"seconds": time.perf_counter() - start, "model": str(parsed.output)}
     if parsed.json:
-        print_json(figures | {"scores": {name: found.as_dict() for name, found in scores.items()}})
+        print_json(figures | {"scores": {name: counts.as_dict() for name, counts in scores.items()}})
         return
     console = stdout()
     console.print(comparison_table(scores, f"On the {len(test)} test sentences"))
@@ -98,13 +98,13 @@ def _train(
             on_step=on_step,
         ).result.recognizer
     scores = scores_of(list(recognizer.predict(demo.documents("test"))))
-    found = recognizer.predict(map(Document, NEW))
-    return scores, [(document.text, list(document.spans)) for document in found]
+    tagged = recognizer.predict(map(Document, NEW))
+    return scores, [(document.text, list(document.spans)) for document in tagged]
 
 
 @contextmanager
 def _restarts() -> Iterator[None]:
-    """Say that the demo cannot be resumed if it is interrupted."""
+    """Replace the message of an interruption: the demo cannot be resumed."""
     from mproto.training.interrupt import Interrupted
 
     try:

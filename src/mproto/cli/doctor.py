@@ -67,7 +67,7 @@ def run(parsed: argparse.Namespace) -> None:
             source = Source(parsed.corpus, notes, on_bytes)
             health = examine(read_documents(source, parsed.read_format, options(parsed)), gazetteer, chosen)
         if not health.documents:
-            raise source.error("holds no document", hint="check the file")
+            raise source.error("contains no document", hint="check the file")
         if file:
             file.write(page(health).encode("utf-8", "replace"))
     if parsed.json:

@@ -35,14 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(parsed: argparse.Namespace) -> None:
     from mproto.models.available import EMBEDDED, available
 
-    found = available()
+    encoders = available()
     if parsed.json:
-        print_json({"default": EMBEDDED, "encoders": [asdict(encoder) for encoder in found]})
+        print_json({"default": EMBEDDED, "encoders": [asdict(encoder) for encoder in encoders]})
         return
-    for encoder in found:
+    for encoder in encoders:
         default = "  (default)" if encoder.name == EMBEDDED else ""
         size = f", {encoder.megabytes:,.0f} MB" if encoder.megabytes else ""
         state = f"ready{size}" if encoder.ok else f"cannot be used: {encoder.problem}"
-        place = f"  {encoder.where}\n" if encoder.where else ""
-        sys.stdout.write(f"{encoder.name}{default}\n  {state}\n{place}\n")
+        folder = f"  {encoder.where}\n" if encoder.where else ""
+        sys.stdout.write(f"{encoder.name}{default}\n  {state}\n{folder}\n")
     sys.stdout.write(OTHERS)

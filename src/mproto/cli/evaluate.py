@@ -29,8 +29,8 @@ DESCRIPTION = """Tag labelled documents with a model and score the result: stric
 overall and for each label, scores of the boundaries alone (Loc.), and scores of the labels where
 the boundaries match (Cls.), with 95 % bootstrap intervals.
 
-With --gazetteer, the model is scored together with the gazetteer (--combine says how; --combine
-off scores the model alone), and entities in the gazetteer and not in it are scored separately
+With --gazetteer, the model is scored together with the gazetteer (--combine sets how; --combine
+off scores only the model), and entities in the gazetteer and not in it are scored separately
 too. --record writes the scores of the model alone into its model card."""
 EXAMPLE = "mproto evaluate my-run test.jsonl --gazetteer terms/"
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from mproto.text.formats import Format
 
 SUMMARY = "list the file formats, with a sample of each"
-DESCRIPTION = "List the file formats that can be read and written, with a sample of each and what it cannot represent."
+DESCRIPTION = """List the file formats that can be read and written, with a sample of each and the
+information that it cannot represent."""
 EXAMPLE = "mproto formats conll"
 
 
@@ -49,7 +50,7 @@ def _as_dict(format: Format) -> dict[str, Any]:
 
 
 def _missing(format: Format) -> list[str]:
-    """Return what the format cannot represent, in words."""
+    """Return the kinds of information that the format cannot represent, in words."""
     from mproto.text.formats import Keeps
 
     names = {

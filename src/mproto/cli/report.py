@@ -57,7 +57,7 @@ def run(parsed: argparse.Namespace) -> None:
     from mproto.workflows.report import report_run
 
     with waiting("analysing the run"):
-        found = report_run(
+        report = report_run(
             parsed.run_folder,
             parsed.output,
             Source(parsed.corpus, notes) if parsed.corpus else None,
@@ -70,22 +70,22 @@ def run(parsed: argparse.Namespace) -> None:
             force=parsed.force,
         )
     if parsed.json:
-        print_json(_as_dict(found) | {"output": str(parsed.output)} | notes_as_dict(notes))
+        print_json(_as_dict(report) | {"output": str(parsed.output)} | notes_as_dict(notes))
         return
     print_notes(notes)
-    if found.findings:
-        sample = f"{found.findings.documents:,} documents, {found.findings.words:,} words"
+    if report.findings:
+        sample = f"{report.findings.documents:,} documents, {report.findings.words:,} words"
         sys.stdout.write(
-            f"{sample}; {len(found.findings.missing_terms):,} terms missing from the gazetteer are listed\n"
+            f"{sample}; {len(report.findings.missing_terms):,} terms missing from the gazetteer are listed\n"
         )
     sys.stdout.write(f"report: {parsed.output}\n")
 
 
-def _as_dict(found: Report) -> dict[str, Any]:
-    figures: dict[str, Any] = {"facts": dict(found.facts), "charts": list(found.curves)}
-    if found.findings is None:
+def _as_dict(report: Report) -> dict[str, Any]:
+    figures: dict[str, Any] = {"facts": dict(report.facts), "charts": list(report.curves)}
+    if report.findings is None:
         return figures
-    findings = found.findings
+    findings = report.findings
     return figures | {
         "documents": findings.documents,
         "words": findings.words,

@@ -1,4 +1,4 @@
-"""Every setting of a run, and how settings are read."""
+"""The settings of a training run, and the functions that read them."""
 
 from mproto.config.loading import PRESETS, Config, load_config
 

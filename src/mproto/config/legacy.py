@@ -1,4 +1,4 @@
-"""Settings of version 0.1: what became of each, and how those of a saved model are read today."""
+"""Settings of version 0.1: their new names, and the upgrade of the settings of saved models."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ REMOVED = frozenset(
 
 
 def hint(name: str) -> str | None:
-    """Return what became of a setting of version 0.1, or None if there was no such setting."""
+    """Return a hint about a renamed or removed setting of version 0.1; None for other names."""
     if name in RENAMED:
-        return f"it is called {RENAMED[name]} since version 0.2"
+        return f"it was renamed to {RENAMED[name]} in version 0.2"
     if name in REMOVED:
-        return "it is a constant since version 0.2; leave it out"
+        return "it became a constant in version 0.2; leave it out"
     return None
 
 
 def upgrade(saved: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a model saved by version 0.1 under today's names; today's settings stay as they are.
+    """Upgrade the settings of a model saved by version 0.1; return current settings unchanged.
 
     The model predicts as before. Constants that only matter in training are dropped.
 
     Raises:
-        InputError: a network like the saved one cannot be built any more.
+        InputError: a network like the saved one can no longer be built.
     """
     if "word_shapes" in saved:
         return dict(saved)
@@ -95,5 +95,5 @@ def _upgrade_mproto(saved: dict[str, Any]) -> dict[str, Any]:
     for old, new in (("start", "init"), ("merge", "merge_prototypes"), ("together", "viterbi")):
         if old in saved:
             saved[new] = saved.pop(old)
-    saved["temperature"] = 0.05  # whatever it was in training, 0.1 predicted with this one
+    saved["temperature"] = 0.05  # version 0.1 always predicted with this value, even if it trained with another
     return saved

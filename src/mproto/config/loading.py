@@ -62,6 +62,7 @@ class Config:
     self_training: SelfTraining = field(default_factory=SelfTraining)
 
     def as_dict(self) -> dict[str, Any]:
+        """Return all settings, nested by section."""
         return {
             f.name: {g.name: getattr(value, g.name) for g in fields(value)} if is_dataclass(value) else value
             for f in fields(self)
@@ -156,7 +157,7 @@ def _changed(settings: T, values: Mapping[str, Any], section: str) -> T:
     for key, value in values.items():
         name = f"{section}{key}"
         if key not in kinds:
-            name += f".{next(iter(value))}" if isinstance(value, dict) and value else ""  # of a section that is unknown
+            name += f".{next(iter(value))}" if isinstance(value, dict) and value else ""  # a key of an unknown section
             raise InputError(f"there is no setting {name!r}", hint=legacy.hint(name) or _nearest(name, section, kinds))
         if is_dataclass(kinds[key]):
             if not isinstance(value, dict):
@@ -185,18 +186,18 @@ def _checked(value: Any, kind: Any, name: str) -> Any:
             return float(value)
         if other is not float and isinstance(value, dict):
             return {key: _checked(inner, float, f"{name}.{key}") for key, inner in value.items()}
-        wanted = f"{'a number' if other is float else 'a number for each type'} or {', '.join(get_args(word))}"
+        expected = f"{'a number' if other is float else 'a number for each type'} or {', '.join(get_args(word))}"
     elif get_origin(kind) is Literal:
         if value in get_args(kind):
             return value
-        wanted = f"one of {', '.join(get_args(kind))}"
+        expected = f"one of {', '.join(get_args(kind))}"
     elif kind is float and type(value) in (int, float):
         return float(value)
     elif type(value) is kind:
         return value
     else:
-        wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}[kind]
-    raise InputError(f"{name} is {value!r}, and must be {wanted}", hint="correct the value")
+        expected = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}[kind]
+    raise InputError(f"{name} is {value!r}, and must be {expected}", hint="correct the value")
 
 
 def _check_range(value: Any, name: str, allowed: Range | None) -> None:

@@ -1,4 +1,4 @@
-"""All settings of a training run: defaults, ranges and meanings. Presets in `presets/*.toml` change some of them.
+"""All settings of a training run: descriptions, defaults and ranges. Presets in `presets/*.toml` change some of them.
 
 A setting is called `section.key`, both in TOML files and in `--set section.key=value`.
 """
@@ -60,7 +60,7 @@ class Training:
         checkpoint_minutes: minutes between two checkpoints; 0 writes one after every step.
         seed: random seed.
         device: `auto` (a GPU if there is one), `cpu`, `cuda` or `cuda:N`.
-        precision: of the encoder during training: `float32`, `bfloat16`, or `auto` (bfloat16 on GPUs that support it).
+        precision: the encoder's number format in training: `float32`, `bfloat16`, or `auto` (bfloat16 on GPUs with it).
     """
 
     epochs: float = number(2.0, 0, 1e6)
@@ -128,7 +128,7 @@ class EarlyStopping:
 
 @dataclass(frozen=True)
 class NegativeSampling:
-    """The tagger trained on a sample of the O words, and the span classifier (`negative-sampling-span`).
+    """Negative sampling on words (`negative-sampling`) and on spans (`negative-sampling-span`).
 
     Attributes:
         keep: probability that an O word is used in a step.

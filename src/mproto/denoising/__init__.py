@@ -1,5 +1,5 @@
-"""Which of the words labelled O a training step leaves out, because they are probably unlabelled entities.
+"""Denoising: leave out words labelled O that are probably unlabelled entities.
 
-One interface, `Denoiser`, and three implementations: `NoDenoising`, `Transport` (the paper's) and `Threshold` (ours, the
-default).
+One interface, `Denoiser`, and three implementations: `NoDenoising`, `Transport` (the paper's) and
+`Threshold` (ours, the default).
 """

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MIN_BETA = 0.5
-"""The smallest β that an estimate may lead to."""
+"""Minimum β if it is estimated."""
 
 
 class StepWords(NamedTuple):
     """The N words of a training step, from all processes.
 
     Attributes:
-        similarity: (N, P) to the prototypes, without gradient.
+        similarity: (N, P) their similarities to the prototypes, without gradient.
         labels: (N,) long, their classes.
         ids: (N,) long, an id for each distinct word (`word_ids.py`).
-        certain: (N,) bool, whether a human labelled the document, so that O means that there is no entity.
+        certain: (N,) bool, whether the document is human-labelled, so that O words are not entities.
     """
 
     similarity: Tensor
@@ -48,8 +48,8 @@ class Denoised(NamedTuple):
     """The decision of a denoiser about a training step.
 
     Attributes:
-        assignment: of the words of the step to prototypes.
-        commit: updates the state of the denoiser. Call it once, after the weights have moved.
+        assignment: the prototypes assigned to the words of the step.
+        commit: updates the state of the denoiser. Call it once, after the weights have been updated.
     """
 
     assignment: Assignment
@@ -68,10 +68,10 @@ class Denoiser(ABC):
 
     @abstractmethod
     def assign(self, words: StepWords, class_of: Tensor, progress: float) -> Denoised:
-        """Assign the words of a step. Changes no state before `commit` is called.
+        """Assign the words of a step, without changing any state before `commit` is called.
 
         Args:
-            words: of the step.
+            words: the words of the step.
             class_of: (P,) long, the class of each prototype, grouped by class, O first.
             progress: fraction of the training that is done.
         """

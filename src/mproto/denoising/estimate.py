@@ -1,12 +1,13 @@
 """Estimate how many of the words without a label are entities, without human labels.
 
-During a hold-out phase, the model learns nothing of the mentions of some words, labelled or not. To the model, a labelled
-mention of a held-out word is like a mention of a term that is missing from the dictionary: a word of an entity that it was
-never told about. If the model scores a share q⁺ of the labelled held-out mentions above some threshold, it scores about
-the same share of the unlabelled entities above it. The share q of all unlabelled mentions above the threshold is then at
-least π · q⁺, where π is the share of entities among them. Hence π ≤ q / q⁺ for every threshold. The estimate is the
-smallest of these bounds, corrected for the size of the sample: best bin estimation (Garg et al., *Mixture Proportion
-Estimation and PU Learning: A Modern Approach*, 2021).
+During a hold-out phase, all mentions of some words, labelled or not, are left out of training. To
+the model, a labelled mention of a held-out word is like a mention of a term that is missing from
+the dictionary: an entity word that it was not trained on. If the model scores a share q⁺ of the
+labelled held-out mentions above some threshold, it scores about the same share of the unlabelled
+entities above it. The share q of all unlabelled mentions above the threshold is then at least
+π · q⁺, where π is the share of entities among them. Hence π ≤ q / q⁺ for every threshold. The
+estimate is the smallest of these bounds, corrected for the size of the sample: best bin estimation
+(Garg et al., *Mixture Proportion Estimation and PU Learning: A Modern Approach*, 2021).
 
 Each type is estimated separately. A dictionary may list nearly all persons and lack most organisations; the labelled words
 of both together are then not a sample of the unlabelled ones.
@@ -14,7 +15,7 @@ of both together are then not a sample of the unlabelled ones.
 The share of words to leave out is estimated only for types with a coverage below ½. If a share c of the words that look
 like entities of a type is labelled, a model trained on all of them predicts an entity with probability c for such a word
 (Elkan and Noto, *Learning Classifiers from Only Positive and Unlabeled Data*, 2008). Above ½ the model finds unlabelled
-entities without help; below, it soon predicts O.
+entities without help; below ½ it soon predicts O for them.
 """
 
 from __future__ import annotations
@@ -35,19 +36,19 @@ if TYPE_CHECKING:
 CONFIDENCE, MARGIN = 0.1, 0.01
 """δ and γ of best bin estimation."""
 MAX_COVERAGE = 0.5
-"""With a coverage from this value on, a model finds the unlabelled entities of a type without help."""
+"""At this coverage or above, a model finds the unlabelled entities of a type without help."""
 MIN_LABELLED = 20
-"""Number of labelled mentions that an estimate needs."""
+"""Minimum number of labelled mentions for an estimate."""
 COST_RATIO = 0.15
-"""The cost of leaving out an O word, relative to that of learning an entity as O. There are many O words, and they are
-much alike; entities are few."""
+"""The cost of leaving out an O word, relative to that of learning an entity as O. O words are many and
+similar to each other; entities are few."""
 DEFAULT_SHARE = 0.05
 """Assumed share of unlabelled entities if there are too few labelled mentions for an estimate."""
 
 
 @dataclass(frozen=True)
 class UnlabelledEstimate:
-    """How much is unlabelled.
+    """The estimated shares of unlabelled entities.
 
     Attributes:
         share: of the words labelled O, the share that are entities.
@@ -67,7 +68,7 @@ class UnlabelledEstimate:
     def of(
         cls, types: Mapping[str, float], left_out: float, counts: Sequence[int], human: Sequence[int] = ()
     ) -> UnlabelledEstimate:
-        """Complete an estimate with what follows from the number of labels.
+        """Complete an estimate: compute the priors and the coverage from the numbers of labels.
 
         Args:
             types: of the words labelled O, the share that are entities of each type.
@@ -107,8 +108,8 @@ def mixture_share(mixed: Tensor, positive: Tensor, size: float) -> float:
     Args:
         mixed: (n,) scores of the mixture; positives tend to score higher.
         positive: (m,) scores of positives, m ≥ 1.
-        size: expected size of the mixture. A sample of words has more or fewer mentions than its share, depending on
-            whether a word like `the` is in it; such words do not look like entities.
+        size: expected size of the mixture. A sample of words has more or fewer mentions than expected,
+            depending on whether it contains a word like `the`; such words do not look like entities.
     """
     _, above_mixed, above_positive = _shares_above(mixed, positive, size)
     slack = sqrt(log(4 / CONFIDENCE) / 2) * (len(mixed) ** -0.5 + len(positive) ** -0.5)
@@ -118,7 +119,7 @@ def mixture_share(mixed: Tensor, positive: Tensor, size: float) -> float:
 
 
 def best_threshold(mixed: Tensor, positive: Tensor, size: float, share: float, cost_ratio: float = COST_RATIO) -> float:
-    """Return the score from which on leaving out values of a mixture pays; infinite if it never does.
+    """Return the lowest score at which leaving out values of a mixture pays; infinite if it never does.
 
     Above a threshold t there is a share · P(positive > t) of positives. The best t maximises
     share · P(positive > t) − cost_ratio · P(mixed > t).
@@ -127,7 +128,7 @@ def best_threshold(mixed: Tensor, positive: Tensor, size: float, share: float, c
         mixed: (n,) scores of the mixture.
         positive: (m,) scores of positives, m ≥ 1.
         size: expected size of the mixture.
-        share: of positives in the mixture.
+        share: the share of positives in the mixture.
         cost_ratio: cost of leaving out a value, relative to that of keeping a positive.
     """
     thresholds, above_mixed, above_positive = _shares_above(mixed, positive, size)
@@ -169,8 +170,8 @@ def type_shares(odds: Tensor, classes: Tensor, size: float, counts: Sequence[int
         labelled = held_out[group].sum().item()
         if labelled < MIN_LABELLED or not len(left_out):
             continue
-        own = odds[:, group].amax(1)
-        mixed, positive = own[unlabelled], own[~unlabelled & group[classes - 1]]
+        scores = odds[:, group].amax(1)
+        mixed, positive = scores[unlabelled], scores[~unlabelled & group[classes - 1]]
         share = mixture_share(mixed, positive, size)
         shares[group] = share * held_out[group] / labelled
         if _coverage(in_all[group].sum().item(), share * counts[0]) < MAX_COVERAGE:

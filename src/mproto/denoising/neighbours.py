@@ -1,9 +1,10 @@
-"""The neighbour prior: words with similar embeddings tell whether a word is an entity, before training starts.
+"""The neighbour prior: predict from words with similar embeddings whether a word is an entity.
 
-A dictionary contains `Germany` and lacks `England`. If every mention of `England` is learnt as O, the model soon believes
-it. But `Germany`, `Scotland` and `Portugal`, which are labelled, have similar embeddings in the encoder before training,
-while the neighbours of `October` are the other months, none of which is labelled. This evidence is available before the
-first step, and training cannot overwrite it.
+A dictionary contains `Germany` and lacks `England`. If every mention of `England` is learnt as O,
+the model soon predicts O for it. But before training, its embedding is similar to those of
+`Germany`, `Scotland` and `Portugal`, which are labelled. The neighbours of `October` are the other
+months, none of which is labelled. This evidence is available before the first step, and training
+cannot overwrite it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ TEMPERATURE = 0.1
 CASE_PENALTY = 0.3
 """Subtracted from the cosine if only one of the two words is capitalised (`bank`, `Bank`)."""
 MAX_WORDS = 30_000
-"""Only the first words are considered, which include the frequent ones: time grows with the square of their number."""
+"""Maximum number of words; the first ones of the training text are used, which include the frequent
+ones. Time grows with the square of this number."""
 _ROWS = 1024
 
 
@@ -76,21 +78,21 @@ def labelled_share(neighbours: Neighbours, labelled: Tensor) -> Tensor:
 def explained_variance(prediction: Tensor, labelled: Tensor) -> float:
     """Return R², from 0 to 1: how well the neighbours of a word predict whether it is labelled.
 
-    It is high if terms are names: they are listed or missing one by one, and their neighbours are names. It is low if terms
-    are descriptions: the words inside them often have neighbours outside of any term.
+    It is high if terms are names: each is listed or missing on its own, and its neighbours are names,
+    too. It is low if terms are descriptions: their words often have neighbours outside of any term.
 
     Args:
         prediction: (V,) the share of each word's neighbours that is labelled.
         labelled: (V,) the share of each word's mentions that is labelled.
     """
-    own, others = labelled - labelled.mean(), prediction - prediction.mean()
-    spread = (own.square().sum() * others.square().sum()).sqrt()
-    correlation = (own @ others / spread).item() if spread > 0 else 0.0
+    actual, predicted = labelled - labelled.mean(), prediction - prediction.mean()
+    spread = (actual.square().sum() * predicted.square().sum()).sqrt()
+    correlation = (actual @ predicted / spread).item() if spread > 0 else 0.0
     return max(correlation, 0.0) ** 2
 
 
 class NeighbourPrior:
-    """The entity probability of each word as its neighbours predict it.
+    """The entity probability of each word, predicted from its neighbours.
 
     Attributes:
         prediction: (V,) for each word id; words with other ids have no prior.
@@ -113,7 +115,7 @@ class NeighbourPrior:
         return mixed
 
     def probability(self, ids: Tensor) -> Tensor:
-        """Return the weighted prior alone, (n,), for words (n,)."""
+        """Return only the weighted prior, (n,), of words (n,)."""
         return self.mix(torch.zeros(ids.shape, device=ids.device), ids)
 
     def state(self) -> dict[str, Tensor]:

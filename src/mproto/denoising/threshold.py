@@ -1,11 +1,12 @@
-"""Our denoising, the default: O words are compared with a threshold of entity probability instead of transported.
+"""Our denoising, the default: compare the entity probability of O words with a threshold; no transport.
 
-Eq. DOT fixes how many words every entity prototype takes, and thereby how many unlabelled words there are of each type.
-Nobody knows these numbers; only β can be estimated. If nothing but the total mass of the O prototypes is fixed, the
-transport problem without entropy needs no solver: of n words, the (1 − β)·n with the highest entity probability leave
-O. That is a threshold. It is shared by all steps through a moving average, so that a step with many unlabelled entities
-leaves out more words than a step with few. β may be estimated too high, so words that are more likely entities than
-not are left out in any case.
+Eq. DOT fixes the number of words of every entity prototype, and thereby the number of unlabelled
+words of each type. These numbers are unknown; only β can be estimated. If only the total mass of
+the O prototypes is fixed, the transport problem without entropy needs no solver: of n words, the
+(1 − β)·n with the highest entity probability leave O. This is a threshold. A moving average shares
+it between steps, so that a step with many unlabelled entities leaves out more words than a step
+with few. Since the estimate of β may be too high, words that are more likely entities than not are
+always left out.
 
 The entity probability of a word combines three sources: its own similarities, those of its earlier mentions
 (`word_memory.py`), and the labels of its nearest neighbours in embedding space (`neighbours.py`).
@@ -44,13 +45,14 @@ class Threshold(Denoiser):
 
     Args:
         beta: β, the fraction of O words below the threshold, unless it would exceed `MAX_THRESHOLD`.
-        start: fraction of the training after which the model is asked. Until then only the neighbour prior counts.
+        start: fraction of the training after which the model's predictions are used. Before, only
+            the neighbour prior is used.
         temperature: τ of the entity probability.
 
     Attributes:
-        prior: the neighbour prior; without effect until it has learnt something.
+        prior: the neighbour prior; it has no effect before `learn` is called.
         memory: the similarities of earlier mentions.
-        threshold: that of the last step, () float64; None before the first word.
+        threshold: () float64, the threshold of the last step; None before the first O word.
     """
 
     def __init__(self, beta: float, *, start: float = 0.0, temperature: float = 1.0) -> None:
@@ -78,9 +80,9 @@ class Threshold(Denoiser):
         return Denoised(_leave_out(left_out, similarity, words.labels, class_of), commit)
 
     def _with_memory(self, words: StepWords) -> Tensor:
-        """(N, P) the similarities of the words, mixed with those of their earlier mentions."""
-        remembered = self.memory.mean(words.ids, words.similarity)
-        return (1 - MEMORY_SHARE) * words.similarity + MEMORY_SHARE * remembered
+        """Return the similarities (N, P) of the words, mixed with those of their earlier mentions."""
+        earlier = self.memory.mean(words.ids, words.similarity)
+        return (1 - MEMORY_SHARE) * words.similarity + MEMORY_SHARE * earlier
 
     def state(self) -> dict[str, Tensor]:
         state = {"beta": torch.tensor(self.beta, dtype=torch.float64)}
@@ -123,15 +125,15 @@ def next_threshold(probability: Tensor, beta: float, last: Tensor | None = None)
         last: () float64, the threshold of the previous step, if there was one.
 
     Returns:
-        () float64, or None as long as there has been no word.
+        () float64, or None if there has been no word yet.
     """
     if not len(probability):
         return last
-    own = torch.quantile(probability.double(), beta)
-    return own if last is None else DECAY * last.to(own.device) + (1 - DECAY) * own
+    quantile = torch.quantile(probability.double(), beta)
+    return quantile if last is None else DECAY * last.to(quantile.device) + (1 - DECAY) * quantile
 
 
 def exceeds(probability: Tensor, threshold: Tensor | None) -> Tensor:
-    """Return (n,) bool, whether a word is left out: its probability exceeds the threshold, at most `MAX_THRESHOLD`."""
+    """Return (n,) bool: whether each probability exceeds the threshold, at most `MAX_THRESHOLD`."""
     limit = MAX_THRESHOLD if threshold is None else threshold.to(probability.device).clamp_max(MAX_THRESHOLD)
     return probability > limit

@@ -1,4 +1,7 @@
-"""Ids of distinct words. Mentions of a word share an id, whatever their case, but for the case of the first letter."""
+"""Ids of distinct words.
+
+Words that differ only in case share an id, unless the case of the first letter differs.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ class WordIds:
         spellings: words that get the first ids, in order; `WordIds(ids.spellings)` equals `ids`.
 
     Attributes:
-        spellings: how each word is spelt at its first mention, by id.
+        spellings: the spelling of each word at its first mention, by id.
     """
 
     def __init__(self, spellings: Iterable[str] = ()) -> None:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 DECAY = 0.9
-"""Decay of older mentions per new one. About the last ten count, because features and prototypes move."""
+"""Each new mention multiplies the weight of older ones by this. About the last ten mentions count,
+because features and prototypes change during training."""
 MEMORY_SHARE = 0.75
-"""Weight of the mean of all mentions against that of the mention itself."""
+"""Weight of the mean of all mentions; the current mention has the rest."""
 
 
 class WordMemory:
@@ -37,20 +38,20 @@ class WordMemory:
 
     def mean(self, ids: Tensor, similarity: Tensor) -> Tensor:
         """Return the means (N, P) for words (N,); for a word without a mention, its own similarity (N, P)."""
-        room = len(self.weights)
-        known = ids < room
-        slot = ids.clamp_max(max(room - 1, 0))
-        if not room:
+        size = len(self.weights)
+        known = ids < size
+        row = ids.clamp_max(max(size - 1, 0))
+        if not size:
             return similarity
         sums, weights = self.sums.to(ids.device), self.weights.to(ids.device)
-        seen = torch.where(known, weights[slot], 0.0).unsqueeze(-1)
-        return torch.where(seen > 0, sums[slot] / seen.clamp_min(1e-9), similarity)
+        seen = torch.where(known, weights[row], 0.0).unsqueeze(-1)
+        return torch.where(seen > 0, sums[row] / seen.clamp_min(1e-9), similarity)
 
     def add(self, ids: Tensor, similarity: Tensor) -> None:
         """Add mentions of words (N,) with their similarities (N, P)."""
         if not len(ids):
             return
-        self._make_room(int(ids.max()) + 1, similarity.shape[1], ids.device)
+        self._grow(int(ids.max()) + 1, similarity.shape[1], ids.device)
         seen, place, counts = torch.unique(ids, return_inverse=True, return_counts=True)
         means = similarity.new_zeros(len(seen), similarity.shape[1]).index_add_(0, place, similarity)
         means /= counts.unsqueeze(-1)
@@ -64,11 +65,11 @@ class WordMemory:
     def restore(self, state: Mapping[str, Tensor]) -> None:
         self.sums, self.weights = state["sums"], state["weights"]
 
-    def _make_room(self, words: int, prototypes: int, device: torch.device) -> None:
-        """Grow to hold this number of words; at least double the size, so that this is rare."""
+    def _grow(self, words: int, prototypes: int, device: torch.device) -> None:
+        """Grow to this number of words, but at least to twice the size, so that growing is rare."""
         self.sums, self.weights = self.sums.to(device), self.weights.to(device)
-        room = len(self.weights)
-        if words > room:
-            missing = max(words, 2 * room) - room
+        size = len(self.weights)
+        if words > size:
+            missing = max(words, 2 * size) - size
             columns = prototypes - self.sums.shape[1]
             self.sums, self.weights = pad(self.sums, (0, columns, 0, missing)), pad(self.weights, (0, missing))

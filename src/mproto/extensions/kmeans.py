@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 @torch.no_grad()
 def initialise_prototypes(bank: PrototypeBank, features: Tensor, labels: Tensor, generator: torch.Generator) -> None:
-    """Set the prototypes of each class to the cluster centres of its words; random directions for a class without any.
+    """Set the prototypes of each class to the cluster centres of its words.
+
+    A class without words gets random directions.
 
     Args:
         bank: the prototypes; changed in place.
-        features: (N, d) of labelled words, on the CPU.
+        features: (N, d) of the words, on the CPU.
         labels: (N,) long, their classes, on the CPU.
         generator: random generator of the CPU.
     """

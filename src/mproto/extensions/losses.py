@@ -42,7 +42,7 @@ def class_logits(similarity: Tensor, class_of: Tensor, temperature: float = 1.0)
 
 
 def class_cross_entropy(similarity: Tensor, labels: Tensor, class_of: Tensor, temperature: float = 1.0) -> Tensor:
-    """Cross-entropy over classes; which prototype of the class is the nearest does not matter.
+    """Return the cross-entropy over classes, in which a word may be near any prototype of its class.
 
     Args:
         similarity: (N, P) s.

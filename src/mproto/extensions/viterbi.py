@@ -1,10 +1,11 @@
 """Viterbi decoding: predict the classes of the words of a sentence jointly.
 
-Words are compared with prototypes one by one, but entities are runs of words. The hyphen in `5-HT` and the `of` in `loss of
-appetite` look like any other, and belong to an entity only because of their neighbours. Transitions between classes are
-counted on the training labels. The score is the ratio P(b | a) / P(b) and not P(b | a): with a dictionary that knows half of
-the entities, they start half as often as they should, but they are also half as frequent. The transition scores get half
-the weight, because the features of a word already depend on its neighbours.
+Words are compared with prototypes one by one, but entities are runs of words. The hyphen in `5-HT`
+and the `of` in `loss of appetite` belong to an entity only because of their neighbours. Transitions
+between classes are counted on the training labels. The score is the ratio P(b | a) / P(b) and not
+P(b | a): with a dictionary that contains half of the entities, entities start half as often as they
+should, but they are also half as frequent. The transition scores get half the weight, because the
+features of a word already depend on its neighbours.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 WEIGHT = 0.5
+"""Weight of the transition scores."""
 
 
 def transitions(sentences: Iterable[Sequence[int]], classes: int) -> Tensor:
-    """Return (K, K) ½ (log P(b | a) − log P(b)): how much likelier class b is after class a than anywhere.
+    """Return the transition scores (K, K): ½ (log P(b | a) − log P(b)).
 
-    Counts are smoothed by adding one to each pair.
+    They measure how much more likely class b is after class a than overall. Counts are smoothed by
+    adding one to each pair.
 
     Args:
         sentences: the classes of their words.
@@ -35,8 +38,8 @@ def transitions(sentences: Iterable[Sequence[int]], classes: int) -> Tensor:
     for sentence in sentences:
         numbers = torch.tensor(sentence, dtype=torch.long)
         pairs.view(-1).index_add_(0, numbers[:-1] * classes + numbers[1:], pairs.new_ones(max(len(sentence) - 1, 0)))
-    behind = pairs / pairs.sum(1, keepdim=True)
-    return WEIGHT * (behind / (pairs.sum(0) / pairs.sum())).log().float()
+    conditional = pairs / pairs.sum(1, keepdim=True)
+    return WEIGHT * (conditional / (pairs.sum(0) / pairs.sum())).log().float()
 
 
 def most_likely(answers: Tensor, lengths: Sequence[int], change: Tensor) -> Tensor:
@@ -54,8 +57,8 @@ def most_likely(answers: Tensor, lengths: Sequence[int], change: Tensor) -> Tens
     best, came_from = padded[:, 0], []
     ends = [best]
     for word in range(1, padded.shape[1]):
-        ways = best.unsqueeze(-1) + change  # (B, K before, K)
-        best, before = ways.max(1)
+        scores = best.unsqueeze(-1) + change  # (B, K before, K)
+        best, before = scores.max(1)
         best = best + padded[:, word]
         came_from.append(before)
         ends.append(best)

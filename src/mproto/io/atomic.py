@@ -1,7 +1,7 @@
 """Write files and folders atomically: completed under a temporary name, then renamed.
 
-So a reader finds the old content or the new one, and never a part of it, also when the writer is
-killed.
+A reader therefore sees either the old content or the new one, never a part of it, even if the
+writer is killed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class Staged:
-    """A temporary file or folder that is renamed when it is complete, and removed if it never is.
+    """A temporary file or folder that is renamed when it is complete, and otherwise removed.
 
     Leftovers of killed writers of the same path are removed first.
 
     Args:
-        path: the name that it will probably get; the temporary name is next to it.
+        path: the intended final name. The temporary file or folder is created next to it.
         is_folder: whether it is a folder.
 
     Attributes:
@@ -58,7 +58,7 @@ class Staged:
         self.close()
 
     def close(self) -> None:
-        """Remove it, unless it has its final name; release its lock."""
+        """Remove it unless it has been renamed, and release its lock."""
         remove(self.path)
         unlock(self._lock)
         self._lock = None
@@ -72,11 +72,11 @@ class Staged:
 
         Args:
             path: the name.
-            replace: whether it takes the place of a file or folder of that name.
+            replace: whether to replace an existing file or folder of that name.
 
         Raises:
-            FileExistsError: there is one, and it must not be replaced.
-            OSError: it cannot be renamed; what was there is still there.
+            FileExistsError: the name exists, and `replace` is false.
+            OSError: it cannot be renamed; an existing file or folder is unchanged.
         """
         if self._is_folder:
             if not replace and path.is_dir():
@@ -88,7 +88,7 @@ class Staged:
             self.path.replace(path)
         else:
             try:
-                os.link(self.path, path)  # fails if another process has written the file meanwhile
+                os.link(self.path, path)  # fails if another process has just written the file
             except FileExistsError:
                 raise
             except OSError:  # a file system without links
@@ -96,10 +96,10 @@ class Staged:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file, which is on the disk when this returns.
+    """Write a file, and wait until it is on the disk.
 
     Raises:
-        OSError: it cannot be written; an older file is still there.
+        OSError: it cannot be written; an older file is unchanged.
     """
     with Staged(path) as new:
         new.path.write_bytes(data)
@@ -110,33 +110,29 @@ def write_file(path: Path, data: bytes) -> None:
 
 @contextmanager
 def atomic_folder(folder: Path, discard: Collection[str] = ()) -> Iterator[Path]:
-    """Yield an empty folder to write files into.
+    """Yield an empty folder to write files into; it replaces `folder` when the block ends.
 
-    At the end of the block it takes the place of another folder.
+    Files that only the old folder has are kept. If the block fails, the old folder is unchanged.
 
-
-    Files of the old folder that the new one does not have are kept. If the block fails, the old
-    folder stays as it is.
-
-    A folder that cannot be renamed (a mount point, the current directory, a folder in one that is
-    read-only) keeps its place: its files are replaced one after the other. This is not atomic if
-    the process is killed on the way.
+    A folder that cannot be renamed (a mount point, the current directory, or a folder inside a
+    read-only one) stays where it is, and its files are replaced one by one. This is not atomic: if
+    the process is killed in between, only some of the files are new.
 
     Args:
         folder: the folder to write; created if it does not exist.
-        discard: names of files of the old folder that are not kept.
+        discard: names of files of the old folder that are deleted.
 
     Raises:
         OSError: it cannot be written.
     """
-    folder = folder.resolve()  # a link is followed, not replaced
+    folder = folder.resolve()  # a link is followed and not replaced
     folder.parent.mkdir(parents=True, exist_ok=True)
     recover(folder)
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     if folder.exists() and not _can_be_renamed(folder):
-        with _files_replaced(folder, discard) as place:
-            yield place
+        with _files_replaced(folder, discard) as staging:
+            yield staging
         return
     with Staged(folder, is_folder=True) as new:
         yield new.path
@@ -147,7 +143,7 @@ def atomic_folder(folder: Path, discard: Collection[str] = ()) -> Iterator[Path]
 
 
 def usual_permissions(path: Path) -> None:
-    """Give a file the permissions of any new file.
+    """Give a file the default permissions of new files.
 
     Some libraries write files that only their owner can read.
     """
@@ -155,12 +151,15 @@ def usual_permissions(path: Path) -> None:
 
 
 def _can_be_renamed(folder: Path) -> bool:
-    """Return whether a folder can be renamed: no mount point or current directory is in it."""
+    """Return whether a folder can be renamed.
+
+    It must not contain a mount point or the current directory, and its parent must be writable.
+    """
     with suppress(FileNotFoundError):
         if Path.cwd().is_relative_to(folder):
             return False
-    holds_mount = any(os.path.ismount(path) for path in (folder, *folder.iterdir()))
-    return os.access(folder.parent, os.W_OK | os.X_OK) and not holds_mount
+    has_mount = any(os.path.ismount(path) for path in (folder, *folder.iterdir()))
+    return os.access(folder.parent, os.W_OK | os.X_OK) and not has_mount
 
 
 @contextmanager
@@ -177,10 +176,7 @@ def _files_replaced(folder: Path, discard: Collection[str]) -> Iterator[Path]:
 
 
 def _keep_others(old: Path, new: Path, discard: Collection[str]) -> None:
-    """Link the files of an old folder that the new one does not have into the new one.
-
-    Copy them if links cannot be.
-    """
+    """Link the files that only the old folder has into the new one; copy them if links fail."""
     written = {path.name for path in new.iterdir()}
     for path in old.iterdir():
         if path.name in written or path.name in discard or is_temporary(path.name):

@@ -1,6 +1,6 @@
-"""Replace control characters by visible symbols.
+"""Replace control characters with printable symbols.
 
-A terminal would execute them, and a web page would drop them.
+A terminal would execute the characters, and a web page would drop them.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
-"""All control characters but tabs and line ends. A carriage return alone would let text overwrite
-the line."""
+"""All control characters except tabs and line ends. A carriage return without a line feed is
+included, since it would let text overwrite the line."""
 _DELETE, _PICTURES = 0x7F, 0x2400
 
 
 def escape_controls(text: str) -> str:
-    """Replace each control character by one symbol, so that offsets stay valid.
+    """Replace each control character with one symbol, so that offsets stay valid.
 
     ASCII control characters become their Unicode control pictures (`␛` for escape), all others
     become `�`.

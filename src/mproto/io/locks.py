@@ -1,6 +1,6 @@
 """Locks on files and folders. The system releases them when their process ends, however it ends.
 
-Where there are no such locks (Windows, some network drives), nothing is locked.
+On systems without such locks (Windows, some network drives), nothing is locked.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def try_lock(path: Path) -> int | None:
-    """Lock a file or folder at once; return the handle that holds the lock.
+    """Lock a file or folder without waiting; return the handle that holds the lock.
 
     Raises:
-        BlockingIOError: another process or thread holds it.
+        BlockingIOError: another process or thread has locked it.
         OSError: it cannot be locked.
     """
     handle = None
@@ -35,7 +35,7 @@ def try_lock(path: Path) -> int | None:
 
 
 def wait_for_lock(folder: Path) -> int | None:
-    """Wait until nobody else holds a folder, and lock it; return the handle that holds the lock.
+    """Wait until a folder is unlocked, and lock it; return the handle that holds the lock.
 
     Raises:
         OSError: the folder cannot be opened.
@@ -48,14 +48,14 @@ def wait_for_lock(folder: Path) -> int | None:
         except OSError:  # a file system without locks
             os.close(handle)
             return None
-        if not _is_at(handle, folder):  # another folder has taken its place meanwhile
+        if not _is_at(handle, folder):  # another folder has replaced it in the meantime
             unlock(handle)
             return wait_for_lock(folder)
     return handle
 
 
 def unlock(handle: int | None) -> None:
-    """Release a lock, also where a child process has inherited the handle."""
+    """Release a lock, even if a child process has inherited the handle."""
     if handle is not None:
         if sys.platform != "win32":
             fcntl.flock(handle, fcntl.LOCK_UN)

@@ -1,6 +1,6 @@
-"""The files of one command: all of them are written, or none.
+"""The output files of one command: either all of them are written, or none.
 
-Existing files are replaced only if that is asked for.
+Existing files are replaced only on request.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ class _Pending(NamedTuple):
 
 
 class Outputs:
-    """The files of one command.
+    """The output files of one command.
 
-    They appear together when the block ends, or not at all when it fails.
-
+    They appear together when the block ends, or not at all if it fails.
 
     Files are written next to their destination under a temporary name, and renamed at the end.
     Devices and pipes are written directly, as is `-`, standard output.
@@ -52,7 +51,7 @@ class Outputs:
         self._pending: list[_Pending] = []
         self._discarded: list[Path] = []
         self._open: list[IO[bytes]] = []
-        self._held: list[int] = []
+        self._locks: list[int] = []
 
     def __enter__(self) -> Self:
         return self
@@ -77,19 +76,19 @@ class Outputs:
         finally:
             for pending in self._pending:
                 pending.staged.close()
-            for handle in self._held:
+            for handle in self._locks:
                 unlock(handle)
 
     def hold(self, folder: Path) -> None:
-        """Wait until nobody else holds this folder, and hold it until the block ends.
+        """Lock a folder until the block ends; wait if another process has locked it.
 
-        For files that are read, extended and written again. Where the system has no locks (Windows,
-        some network drives), nothing is held.
+        Use this for files that are read, changed and written again. On systems without locks
+        (Windows, some network drives), nothing is locked.
         """
-        with suppress(OSError):  # if the folder does not exist, opening a file in it is the error
+        with suppress(OSError):  # if the folder does not exist, opening a file in it reports the error
             handle = wait_for_lock(folder)
             if handle is not None:
-                self._held.append(handle)
+                self._locks.append(handle)
 
     def open(self, path: Path | str, *, replace: bool | None = None) -> IO[bytes]:
         """Open a new file for writing bytes, gzipped if its name ends in `.gz`.
@@ -119,7 +118,7 @@ class Outputs:
         return stream
 
     def discard(self, path: Path) -> None:
-        """Delete a file that only the older output has, when the new output appears."""
+        """Delete a file of the older output when the new output appears."""
         if path.exists():
             _check(path, "file", replace=self.force)
             self._discarded.append(path)
@@ -129,8 +128,8 @@ class Outputs:
 
         Args:
             path: its final name.
-            replaceable: the suffixes of all files that an existing folder may hold if it is to be
-                replaced.
+            replaceable: file suffixes. An existing folder is replaced only if each of its files has
+                one of them.
         """
         path = Path(path)
         if str(path) == STDOUT:
@@ -140,7 +139,7 @@ class Outputs:
             recover(path)
             _check(path, "folder", replace=self.force, replaceable=replaceable)
             if path.exists() and Path.cwd().is_relative_to(path.resolve()):
-                raise InputError("is the current directory, or holds it", path=path, hint="choose another output")
+                raise InputError("is the current directory, or contains it", path=path, hint="choose another output")
             staged = Staged(path, is_folder=True)
         except OSError as error:
             raise _cannot_write(path, error) from None
@@ -173,7 +172,7 @@ class FolderWriter:
 
 
 def check_apart(source: Source, output: Path, *, is_folder: bool = False) -> None:
-    """Refuse an output that is the input, or a folder around it.
+    """Check that the output is neither the input nor a folder that contains it.
 
     Raises:
         InputError: writing would destroy the input.
@@ -181,11 +180,11 @@ def check_apart(source: Source, output: Path, *, is_folder: bool = False) -> Non
     try:
         if source.is_pipe or not output.exists():
             return
-    except OSError:  # the path is impossible; opening it gives the error
+    except OSError:  # the path is invalid; opening it reports the error
         return
-    place, target = source.path.resolve(), output.resolve()
-    if place == target or (is_folder and target in place.parents):
-        raise source.error("is both input and output, or lies in the output", hint="choose another output")
+    origin, target = source.path.resolve(), output.resolve()
+    if origin == target or (is_folder and target in origin.parents):
+        raise source.error("is both input and output, or is inside the output", hint="choose another output")
 
 
 def _target(path: Path) -> Path:
@@ -212,7 +211,7 @@ def _check(path: Path, kind: str, *, replace: bool, replaceable: tuple[str, ...]
             raise InputError("exists already", path=path, hint="choose another output or pass --force")
         if is_folder and (other := _other_file(path, replaceable)):
             raise InputError(
-                f"holds {other}, which this command did not write", path=path, hint="choose another output"
+                f"contains {other}, which this command did not write", path=path, hint="choose another output"
             )
 
 

@@ -1,10 +1,10 @@
 """Replace a folder atomically.
 
-The old folder is renamed aside, the new one is renamed into its place, and the old one is deleted.
+The old folder gets a temporary name, the new one gets the final name, and the old one is deleted.
 
-Between the two renames there is no folder of that name. When the process is killed there, `recover`
-puts the old folder back. When it is killed later, `recover` deletes what is left of the old one. A
-living writer holds a lock on the folder that it renamed aside, and `recover` waits for it.
+Between the two renames there is no folder with the final name. If the process is killed there,
+`recover` restores the old folder. If it is killed later, `recover` deletes the rest of the old one.
+A running writer holds a lock on the old folder, and `recover` waits for it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FEW_FILES = 100
 
 
 def old_folder(path: Path) -> Path:
-    """Return the name that a folder has while another one takes its place."""
+    """Return the name that a folder has while it is being replaced."""
     name = path.name.encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(name).hexdigest()[:8]  # the name itself may be too long to be extended
     return path.parent / f".{path.name[:40]}.{digest}.replaced"
@@ -35,14 +35,14 @@ def recover(path: Path) -> None:
     """Finish or undo an interrupted replacement of this folder.
 
     Raises:
-        OSError: what is left of it can be neither moved nor deleted.
+        OSError: the old folder can be neither moved nor deleted.
     """
     old = old_folder(path)
     if not old.is_dir():
         return
     try:
         lock = wait_for_lock(old)
-    except FileNotFoundError:  # its writer lived, and has finished
+    except FileNotFoundError:  # its writer was running, and has finished
         return
     try:
         if old.is_dir() and (path.exists() or not _move(old, path)):
@@ -52,10 +52,10 @@ def recover(path: Path) -> None:
 
 
 def put_in_place(new: Path, path: Path) -> None:
-    """Rename a complete folder to its final name, and delete the one that has this name now.
+    """Rename a complete folder to its final name; delete an older folder of that name.
 
     Raises:
-        OSError: it cannot be moved; the old folder is where it was.
+        OSError: it cannot be moved; the old folder is unchanged.
     """
     while not _put_in_place(new, path):
         pass
@@ -63,9 +63,9 @@ def put_in_place(new: Path, path: Path) -> None:
 
 
 def _put_in_place(new: Path, path: Path) -> bool:
-    """Return whether it succeeded.
+    """Try to put the folder in place; return whether this succeeded.
 
-    When another process writes the same folder, it may have to be tried again.
+    It may fail while another process writes the same folder, and must then be tried again.
     """
     recover(path)
     if _move(new, path):
@@ -94,7 +94,7 @@ def _put_in_place(new: Path, path: Path) -> bool:
 
 
 def _move(source: Path, target: Path) -> bool:
-    """Rename a folder, and return whether the name was free."""
+    """Rename a folder; return whether this succeeded, which requires that the name is free."""
     try:
         source.rename(target)
     except OSError as error:
@@ -107,7 +107,7 @@ def _move(source: Path, target: Path) -> bool:
 def sync(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
     if path.is_dir() and os.name != "posix":
-        return  # where folders cannot be opened
+        return  # folders cannot be opened there
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(handle)

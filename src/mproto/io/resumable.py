@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 VERSION = 2
-"""The version of the format of such files."""
+"""The version of the log format."""
 FLUSH_EVERY = 100
-"""Records: so many are lost at most when the machine stops."""
+"""The number of records between two flushes; a crash of the machine loses at most this many."""
 START_AGAIN = "start again with --force instead of --resume"
 
 
 class Records(NamedTuple, Generic[T]):
-    """How items and their results become JSON records.
+    """Functions that convert items and their results to JSON records and back.
 
     Attributes:
-        name: one item in words, for messages: `document`.
-        content: the content of an item, which tells it from others.
-        to_record: the result for an item, as JSON.
-        from_record: the item with the result that was recorded.
+        name: the name of one item in messages, for example `document`.
+        content: returns the content of an item, which identifies it.
+        to_record: returns the result for an item as JSON values.
+        from_record: returns the item with its recorded result.
     """
 
     name: str
@@ -42,14 +42,14 @@ class Records(NamedTuple, Generic[T]):
 
 
 class ResumableLog(Generic[T]):
-    """One line of JSON for each finished item: the checksum of its content, and its result.
+    """A log with one line of JSON for each finished item: the checksum of its content, and its result.
 
     The file is deleted when all work is done, and kept when it is interrupted.
 
     Args:
-        output: the output that is being made.
-        settings: identifies the model and the settings; work is resumed only with the same.
-        records: how items become records.
+        output: the output that is being written.
+        settings: identifies the model and the settings; work is resumed only with the same ones.
+        records: the conversion of items to records.
         resume: whether to resume the work of an existing log.
         force: whether to discard an existing log.
 
@@ -57,8 +57,8 @@ class ResumableLog(Generic[T]):
         path: the file.
 
     Raises:
-        InputError: there is a log of other work, or there is one and neither `resume` nor `force`
-            is set.
+        InputError: the log belongs to other work, or there is a log and neither `resume` nor
+            `force` is set.
     """
 
     def __init__(self, output: Path, settings: str, records: Records[T], *, resume: bool, force: bool = False) -> None:
@@ -71,11 +71,11 @@ class ResumableLog(Generic[T]):
         self._file: IO[str] | None = None
 
     def _check_absent(self, output: Path) -> None:
-        """Hours of work may be recorded here; a forgotten option must not discard them."""
+        """Check that no work is recorded, so that a forgotten option cannot discard hours of work."""
         try:
             with self.path.open("rb") as file:
                 done = sum(1 for _ in file) - 1
-        except OSError:  # there is none; if it cannot be written either, opening it is the error
+        except OSError:  # there is no log; if it cannot be written either, opening it reports the error
             return
         if done > 0:
             what = f"work on this output was stopped after {done:,} {self._records.name}s"
@@ -124,17 +124,17 @@ class ResumableLog(Generic[T]):
 
         Args:
             items: in the same order as before.
-            work: yields the items with their results, in order.
+            work: a function that yields the items with their results, in order.
 
         Raises:
-            InputError: an item is not the one that was recorded.
+            InputError: an item differs from the recorded one.
         """
         assert self._file is not None
         items = iter(items)
         for number, (recorded, item) in enumerate(zip(self._known, items, strict=False), 1):
             checksum, record = recorded
             if checksum != self._checksum(item):
-                what = f"{self._records.name} {number} is not the one that it was when the work was interrupted"
+                what = f"{self._records.name} {number} has changed since the work was interrupted"
                 raise InputError(what, hint=START_AGAIN)
             yield self._records.from_record(item, record)
         for item in work(items):

@@ -24,9 +24,9 @@ T = TypeVar("T")
 
 GZIP_MAGIC = b"\x1f\x8b"
 HEAD_BYTES = 1 << 20
-"""The size of the part of a file that its format is detected from."""
+"""The number of bytes at the start of a file that are used to detect its format."""
 PIPE_HEAD_BYTES = 1 << 16
-"""The same for pipes, which may be slow."""
+"""The same for pipes, which may deliver data slowly."""
 
 _DAMAGE = (EOFError, OSError, zlib.error)
 _ENCODING_HINT = "save the file as UTF-8 (for example with iconv -f WINDOWS-1252 -t UTF-8)"
@@ -42,12 +42,12 @@ class Source:
             progress bar.
 
     Attributes:
-        line: the line on which the last record begins, for errors that are found later; some
+        line: the first line of the last record, for errors that are found later; some
             formats do not set it.
     """
 
     def __init__(self, path: Path | str, notes: Notes | None = None, on_bytes: OnBytes | None = None) -> None:
-        self._place = os.fspath(path) or os.curdir
+        self._given_path = os.fspath(path) or os.curdir
         self.notes = notes or Notes()
         self._on_bytes = on_bytes
         self._pipe: _Pipe | None = None
@@ -59,11 +59,11 @@ class Source:
 
         It is parsed on first use, since folders may hold tens of thousands of files.
         """
-        return Path(self._place)
+        return Path(self._given_path)
 
     @property
     def is_stdin(self) -> bool:
-        return self._place == "-"
+        return self._given_path == "-"
 
     @property
     def is_folder(self) -> bool:
@@ -117,7 +117,7 @@ class Source:
 
     def _open_file(self) -> io.FileIO:
         try:
-            return io.FileIO(self._place)
+            return io.FileIO(self._given_path)
         except IsADirectoryError:
             raise self.error("is a folder where a file is expected", hint="name one of the files in it") from None
         except FileNotFoundError:
@@ -156,8 +156,8 @@ class Source:
             return line.decode("utf-8")
         except UnicodeDecodeError as error:
             value = line[error.start : error.start + 1]
-            place = f"byte {value!r} at column {error.start + 1}"
-            raise self.error(f"{place} is not UTF-8", number, _ENCODING_HINT) from None
+            position = f"byte {value!r} at column {error.start + 1}"
+            raise self.error(f"{position} is not UTF-8", number, _ENCODING_HINT) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield decoded lines with their numbers; a line that is not UTF-8 is rejected."""
@@ -203,17 +203,14 @@ class Source:
         return data.removeprefix(codecs.BOM_UTF8)
 
     def guard(self, read: Callable[[], T]) -> T:
-        """Call a function that reads.
-
-        Turn the errors of damaged and unreadable files into `InputError`.
-        """
+        """Call a function that reads; turn errors of damaged files into `InputError`."""
         try:
             return read()
         except _DAMAGE as error:
             raise self._damaged(error) from None
 
     def _guarded(self, lines: Iterable[T]) -> Iterator[T]:
-        """Do the same for an iterator."""
+        """Yield from an iterator that reads, with the same errors as `guard`."""
         try:
             yield from lines
         except _DAMAGE as error:

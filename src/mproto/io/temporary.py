@@ -1,7 +1,7 @@
 """Temporary files and folders next to an output.
 
-They are locked while their writer lives. So leftovers of killed writers can be told from files that
-are being written.
+Each is locked while its writer is running. The lock distinguishes files that are being written from
+leftovers of killed writers.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ _TEMPORARY_NAME = re.compile(rf"\..*[a-z0-9_]{{8}}{re.escape(SUFFIX)}", re.DOTAL
 
 
 def make_temporary(path: Path, *, is_folder: bool = False) -> tuple[Path, int | None]:
-    """Create a temporary file or folder next to a path.
-
-    Return it and the handle that holds its lock.
-
+    """Create a temporary file or folder next to a path; return it and the handle of its lock.
 
     Raises:
         OSError: it cannot be created.
@@ -38,7 +35,7 @@ def make_temporary(path: Path, *, is_folder: bool = False) -> tuple[Path, int | 
             temporary = Path(name)
         try:
             lock = try_lock(temporary)
-        except (BlockingIOError, FileNotFoundError):  # another process took it for a leftover before it was locked
+        except (BlockingIOError, FileNotFoundError):  # another process mistook it for a leftover before it was locked
             continue
         except OSError:  # a file system without locks
             return temporary, None
@@ -48,26 +45,26 @@ def make_temporary(path: Path, *, is_folder: bool = False) -> tuple[Path, int | 
 
 
 def clear_leftovers(path: Path) -> None:
-    """Remove the temporary files that killed writers of this path left.
+    """Remove the temporary files that killed writers of this path left behind.
 
-    Those of living writers stay.
+    Those of running writers are kept.
     """
     leftover = re.compile(rf"{re.escape(_prefix(path))}[a-z0-9_]{{8}}{re.escape(SUFFIX)}")
     with suppress(OSError):
-        for found in [found for found in path.parent.iterdir() if leftover.fullmatch(found.name)]:
-            _remove_unlocked(found)
+        for file in [file for file in path.parent.iterdir() if leftover.fullmatch(file.name)]:
+            _remove_unlocked(file)
 
 
 def is_temporary(name: str) -> bool:
-    """Return whether this is the name of a temporary file or folder, of whatever output."""
+    """Return whether this is the name of a temporary file or folder, for any output."""
     return bool(_TEMPORARY_NAME.fullmatch(name))
 
 
 def delete_folder(folder: Path, path: Path) -> None:
     """Delete a folder that has been replaced by `path`.
 
-    It first gets the name of a temporary folder of that path, so that a folder that is half deleted
-    cannot be mistaken for a complete one.
+    The folder is first renamed to a temporary name of that path, so that a half-deleted folder cannot
+    be mistaken for a complete one.
 
     Raises:
         OSError: it cannot be renamed.
@@ -78,7 +75,7 @@ def delete_folder(folder: Path, path: Path) -> None:
 
 
 def remove(temporary: Path) -> None:
-    """Remove a file or folder, if it is there."""
+    """Remove a file or folder if it exists."""
     if temporary.is_dir():
         shutil.rmtree(temporary, ignore_errors=True)
     else:
@@ -89,13 +86,13 @@ def _prefix(path: Path) -> str:
     return f".{path.name[:100]}."
 
 
-def _remove_unlocked(found: Path) -> None:
-    with suppress(OSError):  # its writer lives, or it belongs to another user
-        lock = try_lock(found)
+def _remove_unlocked(path: Path) -> None:
+    with suppress(OSError):  # its writer is running, or it belongs to another user
+        lock = try_lock(path)
         if lock is not None:
             try:
-                remove(found)
+                remove(path)
             finally:
                 unlock(lock)
-        elif not found.is_dir():  # Windows removes no open file; of a folder it does not say whether it is in use
-            found.unlink()
+        elif not path.is_dir():  # Windows does not delete open files, but it cannot tell whether a folder is in use
+            path.unlink()

@@ -36,9 +36,10 @@ class Assignment:
 
 @torch.no_grad()
 def assign_within_class(similarity: Tensor, labels: Tensor, class_of: Tensor) -> Tensor:
-    """Eq. OT0: assign each word to one of the M prototypes of its class; a prototype takes n_c / M words.
+    """Assign each word to one of the M prototypes of its class (eq. OT0).
 
-    The problems of all classes are solved in one batch, padded to the largest number of words and prototypes.
+    A prototype takes n_c / M words. The problems of all classes are solved in one batch, padded to
+    the largest number of words and prototypes.
 
     Args:
         similarity: (N, P) of words and prototypes.
@@ -66,10 +67,11 @@ def assign_within_class(similarity: Tensor, labels: Tensor, class_of: Tensor) ->
 
 @torch.no_grad()
 def denoised_transport(similarity: Tensor, class_of: Tensor, beta: float) -> Plan:
-    """Eq. DOT: transport n O words to all P prototypes, β·n of them to those of O, the others to the rest.
+    """Transport n O words to all P prototypes (eq. DOT).
 
-    A word belongs to the prototype with the largest share of its row: if that is not a prototype of O, the word is
-    probably an unlabelled entity.
+    β·n of them go to the prototypes of O, the others to the rest. A word belongs to the prototype
+    with the largest share of its row: if that is not a prototype of O, the word is probably an
+    unlabelled entity.
 
     Args:
         similarity: (n, P) of O words and prototypes.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def prototype_cross_entropy(similarity: Tensor, target: Tensor, temperature: float = 1.0) -> Tensor:
-    """Eq. CE: −log softmax(s / τ) at the assigned prototype.
+    """Return −log softmax(s / τ) at the assigned prototype (eq. CE).
 
     Args:
         similarity: (N, P) s, of words and prototypes.
@@ -25,7 +25,7 @@ def prototype_cross_entropy(similarity: Tensor, target: Tensor, temperature: flo
 
 
 def squared_distance(similarity: Tensor, target: Tensor) -> Tensor:
-    """Eq. CompactLoss: d² = (1 − s)² between each word and its prototype.
+    """Return d² = (1 − s)² between each word and its prototype (eq. CompactLoss).
 
     Args:
         similarity: (N, P) s.

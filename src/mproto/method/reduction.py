@@ -1,4 +1,4 @@
-"""Sums over processes: in distributed training a step's words are spread over several of them."""
+"""Sums over processes. In distributed training, each process has a part of the words of a step."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ LIMIT = 1e90
 """Scalings outside of 1 / LIMIT … LIMIT are absorbed into the kernel."""
 TINY = 1e-205
 """Smaller kernel entries are set to 0. With scalings within `LIMIT` they contribute at most 1e-115 times a mass to sums
-that are at least 1e-90 times one. The remaining entries, times a scaling, are never subnormal, which would be slow."""
+of at least 1e-90 times a mass. The remaining entries, times a scaling, are never subnormal, which would be slow."""
 LOWEST = -480.0
 """Smaller logarithms are raised to this value, because `exp` is several times slower far from 0; e^−480 < `TINY`."""
 ROUND = 50
@@ -74,7 +74,8 @@ class Scalings(NamedTuple):
 def sinkhorn(cost: Tensor, a: Tensor, b: Tensor, *, epsilon: float = EPSILON, iterations: int = ITERATIONS) -> Plan:
     """Run Sinkhorn–Knopp for a fixed number of iterations: u⁰ = 1; v = b ⊘ Kᵀu, then u = a ⊘ Kv.
 
-    Solves a batch of problems. Smaller problems are padded with rows and columns of mass 0; their costs are ignored.
+    A batch of problems is solved at once. Smaller problems are padded with rows and columns of mass 0,
+    whose costs are ignored.
 
     Args:
         cost: (…, n, m) C, finite.
@@ -118,7 +119,7 @@ def as_batch(cost: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor
     (*batch, n, m), size = cost.shape, cost.shape[:-2].numel()
     if a.shape != (*batch, n) or b.shape != (*batch, m):
         raise ValueError(
-            f"costs of shape {tuple(cost.shape)} do not go with masses of {tuple(a.shape)} and {tuple(b.shape)}"
+            f"costs of shape {tuple(cost.shape)} do not match masses of {tuple(a.shape)} and {tuple(b.shape)}"
         )
     wide = torch.float64
     return cost.to(wide).reshape(size, n, m), a.to(wide).reshape(size, n), b.to(wide).reshape(size, m)
@@ -131,7 +132,10 @@ def _log_iteration(log_kernel: Tensor, log_a: Tensor, log_b: Tensor, log_u: Tens
 
 
 def _log_sum_exp(logs: Tensor, dim: int) -> Tensor:
-    """Like `torch.logsumexp` for slices that are not all −∞, and much faster for our costs. Overwrites its argument."""
+    """Return the log-sum-exp of slices that are not all −∞. Overwrites its argument.
+
+    For our costs, it is much faster than `torch.logsumexp`.
+    """
     top = logs.amax(dim, keepdim=True)
     return logs.sub_(top).clamp_min_(LOWEST).exp_().sum(dim).log_().add_(top.squeeze(dim))
 

@@ -1,7 +1,8 @@
-"""Networks: encoders, batches, and one file per system. The only layer, with `method` below it, that knows torch.
+"""Networks: encoders, batches, and one file per method.
 
-Looking for the libraries here, without importing them, covers every file of the package: whoever reaches for a network
-on an installation that has none is told the pip line.
+The check for the required libraries is here so that it covers every module of the package. It does
+not import them. If one is missing, importing any module of the package raises an error with the
+pip command.
 """
 
 from __future__ import annotations

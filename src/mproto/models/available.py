@@ -57,14 +57,14 @@ def embedded_folder() -> Path:
         MissingExtraError: the package is not installed.
     """
     spec = find_spec(PACKAGE.replace("-", "_"))
-    for place in (spec and spec.submodule_search_locations) or ():
-        if (Path(place) / "model").is_dir():
-            return Path(place) / "model"
+    for location in (spec and spec.submodule_search_locations) or ():
+        if (Path(location) / "model").is_dir():
+            return Path(location) / "model"
     raise MissingExtraError(f"The embedded encoder {EMBEDDED}", "train")
 
 
 def check_embedded(folder: Path) -> None:
-    """Check that the weights are the published ones: wrong ones would change results unnoticed.
+    """Check that the weights are the published ones: other weights would silently change results.
 
     Raises:
         InputError: the file cannot be read, or its hash is wrong.
@@ -73,11 +73,11 @@ def check_embedded(folder: Path) -> None:
     hint = f"install it again: pip install --force-reinstall --no-deps {PACKAGE}=={VERSION}"
     try:
         with file.open("rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"the weights of {EMBEDDED} cannot be read ({error.strerror})", path=file, hint=hint) from None
-    if found != SHA256:
-        problem = f"these are not the weights of {EMBEDDED}: the SHA-256 is {found}, and should be {SHA256}"
+    if digest != SHA256:
+        problem = f"these are not the weights of {EMBEDDED}: the SHA-256 is {digest}, and should be {SHA256}"
         raise InputError(problem, path=file, hint=hint)
 
 
@@ -101,8 +101,8 @@ def _cached() -> list[Available]:
     except CacheNotFound:
         return []
     models = (repository for repository in repositories if repository.repo_type == "model")
-    found = map(_cached_model, models)
-    return sorted(filter(None, found), key=lambda one: one.name)
+    encoders = filter(None, map(_cached_model, models))
+    return sorted(encoders, key=lambda encoder: encoder.name)
 
 
 def _cached_model(repository: CachedRepoInfo) -> Available | None:
@@ -126,9 +126,9 @@ def _cached_model(repository: CachedRepoInfo) -> Available | None:
 def why_unusable(config: dict[str, object]) -> str:
     """Return why a model with this Hugging Face config is not an encoder; empty if it is one.
 
-    The model tables of transformers decide. A model for masked language modelling sees the words on
-    both sides of a word. A model that is only for causal language modelling sees the words before
-    it.
+    The model tables of transformers determine this. A model for masked language modelling sees the
+    words on both sides of a word. A model that is only for causal language modelling sees the words
+    before it.
     """
     from transformers.models.auto import modeling_auto as tables
 

@@ -40,7 +40,7 @@ class Step:
             returns its part of the loss times the number of processes, and a weight of 1.
         weight: see `loss`.
         logs: values for the history.
-        finish: updates other state, such as prototypes. The loop calls it once the weights have moved; nobody else does.
+        finish: updates other state, such as prototypes. Only the loop calls it, after the optimiser.
     """
 
     loss: Tensor
@@ -53,7 +53,7 @@ class Stage(NamedTuple):
     """A part of the training with its own optimiser and learning rate schedule.
 
     Attributes:
-        share: of all steps. Training is shorter if the shares of a model sum to less than 1.
+        share: fraction of all steps. Training is shorter if the shares of a model sum to less than 1.
         counts: whether weights of this stage may be kept at the end.
     """
 
@@ -68,8 +68,8 @@ class Prediction(NamedTuple):
         tags: (W,) long.
         scores: (W,) from 0 to 1, the confidence in each tag.
         prototype: (W,) long, the nearest prototype of the predicted class, if the model has prototypes.
-        margin: (W,) its similarity minus that of the nearest prototype of any other class. It is negative if the
-            neighbouring words decided.
+        margin: (W,) its similarity minus that of the nearest prototype of any other class. It can be negative if
+            neighbouring words determined the class.
     """
 
     tags: Tensor
@@ -79,12 +79,12 @@ class Prediction(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """Log-probabilities of everything that a model decides about a batch, with a graph.
+    """Log-probabilities of all decisions of a model about a batch, with a graph.
 
     Attributes:
         answers: (N, C) log-probabilities, one tensor for each kind of decision. Most models have one kind, the tag of
             each word: (W, T).
-        about: what the decisions are about, if that depends on earlier decisions of the model.
+        about: the objects of the decisions, such as spans, if they depend on earlier decisions.
     """
 
     answers: tuple[Tensor, ...]
@@ -123,11 +123,11 @@ class Model(nn.Module, ABC):
         labels: the entity types.
         scheme: the tagging scheme.
         tags: `O`, then the tags of the types.
-        group: the processes that train the model.
+        group: the process group that trains the model.
         stage: number of the current training stage; set by the loop.
         calibration: temperature of the scores; it changes no decision.
         by_word: whether `decide` returns the tag of each word.
-        max_length: number of sub-words that nearly all training inputs stay below.
+        max_length: number of sub-words that nearly all training inputs do not exceed.
         reports_state: whether the report on a finished run uses the working state.
     """
 
@@ -153,28 +153,28 @@ class Model(nn.Module, ABC):
 
     @abstractmethod
     def step(self, batch: Batch, progress: float) -> Step:
-        """Return the loss on a labelled batch. Changes no state; `Step.finish` does.
+        """Return the loss on a labelled batch, without changing any state; `Step.finish` does that.
 
         Args:
-            batch: with labels.
+            batch: a batch with labels.
             progress: fraction of the training that is done.
         """
 
     @abstractmethod
     def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:
-        """Return log-probabilities for a batch, in evaluation or training mode. Changes no state.
+        """Return log-probabilities for a batch, in either mode, without changing any state.
 
         Args:
-            batch: labels are ignored.
-            like: decide about the same things as these decisions.
+            batch: a batch; its labels are ignored.
+            like: other decisions; decide about the same objects.
         """
 
     @abstractmethod
     def predict(self, batch: Batch) -> Prediction:
-        """Predict the tags of a batch. Changes no state."""
+        """Predict the tags of a batch, without changing any state."""
 
     def prepare(self, preview: Preview) -> None:
-        """Look at the training data before the first step, while the encoder is as it was pre-trained."""
+        """Initialise the model from the training data, before the first step changes the encoder."""
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -214,14 +214,14 @@ class Model(nn.Module, ABC):
         return [0, *(numbers[tag.partition("-")[2]] for tag in self.tags[1:])]
 
     def forward(self, batch: Batch, progress: float) -> Step:
-        """Like `step`, for wrappers of the forward pass."""
+        """Call `step`; for wrappers of the forward pass."""
         return self.step(batch, progress)
 
     @property
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    # What the recogniser needs (`inference.tagger.Tagger`)
+    # The interface for the recogniser (`inference.tagger.Tagger`)
 
     @property
     def encoder_name(self) -> str:
@@ -248,40 +248,40 @@ class Model(nn.Module, ABC):
         return CPU_TOKEN_BUDGET if self.device.type == "cpu" else None
 
     def tag(self, windows: Sequence[Window], *, features: bool = False) -> Tagged:
-        """Predict in evaluation mode, without tensors. The training mode is restored afterwards.
+        """Predict in evaluation mode, and return lists. The training mode is restored afterwards.
 
         Args:
             windows: at least one.
             features: whether to return the features of the words.
         """
-        kept: list[Tensor] = []
-        hook = self.encoder.register_forward_hook(lambda *call: kept.append(call[-1])) if features else None
+        captured: list[Tensor] = []
+        hook = self.encoder.register_forward_hook(lambda *call: captured.append(call[-1])) if features else None
         try:
             with inference(self):
-                found = self.predict(collate(windows, self.encoder.pad_id).to(self.device))
+                prediction = self.predict(collate(windows, self.encoder.pad_id).to(self.device))
         finally:
             if hook:
                 hook.remove()
         return Tagged(
-            found.tags.tolist(),
-            found.scores.tolist(),
-            None if found.prototype is None else found.prototype.tolist(),
-            None if found.margin is None else found.margin.tolist(),
-            kept[0].cpu().numpy() if kept else None,
+            prediction.tags.tolist(),
+            prediction.scores.tolist(),
+            None if prediction.prototype is None else prediction.prototype.tolist(),
+            None if prediction.margin is None else prediction.margin.tolist(),
+            captured[0].cpu().numpy() if captured else None,
         )
 
 
 class UsesEstimate(ABC):
-    """A model that wants to know how much is unlabelled.
+    """A model that uses an estimate of the share of unlabelled entities.
 
-    Training then starts with a hold-out phase, in which the model learns nothing of some words. At its end the estimate is
-    made (`training/hold_out.py`), and training continues with all words.
+    Training then starts with a hold-out phase, in which all mentions of some words are left out. At its
+    end the share is estimated (`training/hold_out.py`), and training continues with all words.
     """
 
     @property
     @abstractmethod
     def hold_out_share(self) -> float:
-        """The fraction of training that is hold-out phase; 0 for none."""
+        """The fraction of the training that is the hold-out phase; 0 for none."""
 
     @abstractmethod
     def learn_unlabelled(self, estimate: UnlabelledEstimate) -> None:

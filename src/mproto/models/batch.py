@@ -1,4 +1,4 @@
-"""Batches of windows: which windows form a batch, and its tensors."""
+"""Batches of windows: group windows into batches, and build their tensors."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Window", "collate", "make_windows", "plan"]
 
 POOL = 50
-"""Batches whose windows are sorted by length together. More would mean less padding, but less
-random batches."""
+"""The number of batches whose windows are sorted by length together. A larger pool means less
+padding, but less random batches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """B windows, padded to T sub-words, with W own words in all.
 
-    A window also contains words of its neighbours as context. Its own words are the ones that it
-    gives features of.
+    A window also contains words of its neighbours as context. Its own words are the ones
+    whose features it provides.
 
     Attributes:
         input_ids: (B, T) long, the sub-words.
@@ -120,7 +120,7 @@ def collate(
         ValueError: there is no window, or a document has fewer labels than words.
     """
     if not windows:
-        raise ValueError("a batch needs a window")
+        raise ValueError("a batch needs at least one window")
     longest = max(len(window.input_ids) for window in windows)
     padding = [longest - len(window.input_ids) for window in windows]
     rows = [row for row, window in enumerate(windows) for _ in window.firsts]
@@ -155,13 +155,13 @@ def plan(
     Every index occurs once.
 
     With a generator, the batches and their order are random, and different in every call. Without
-    one, the longest windows come first, so that a lack of memory shows in the first batch.
+    one, the longest windows come first, so that a lack of memory is noticed in the first batch.
 
     Args:
         lengths: the number of sub-words of each window.
-        batch_size: the most windows of a batch.
-        token_budget: the most sub-words of a batch, padding included. A longer window is a batch of
-            its own.
+        batch_size: maximum number of windows in a batch.
+        token_budget: maximum number of sub-words in a batch, padding included. A longer window is
+            a batch of its own.
         generator: the random generator, for training.
 
     Raises:
@@ -179,4 +179,4 @@ def plan(
         for start, stop in pairwise(edges)
         for batch in longest_first(order[start:stop], lengths, batch_size=batch_size, token_budget=token_budget)
     ]
-    return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
+    return [batches[index] for index in torch.randperm(len(batches), generator=generator).tolist()]

@@ -48,7 +48,7 @@ class Encoder(nn.Module):
         tokens: the same tokenizer, from words to sub-words.
         model: the network, without a pooler.
         hidden_size: d, the size of a feature.
-        window: the most sub-words of an input, special tokens included.
+        window: maximum number of sub-words of an input, special tokens included.
         pad_id: the padding sub-word.
         mixed: whether the network uses mixed precision with bfloat16. Features are float32 in any
             case.
@@ -142,13 +142,13 @@ class Encoder(nn.Module):
 
 
 def _window(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:
-    """Return the lower limit of the tokenizer (1e30 for none) and the position embeddings."""
-    places = getattr(model.config, "max_position_embeddings", None) or USUAL_WINDOW
+    """Return the lower limit: that of the tokenizer (1e30 for none) or of the position embeddings."""
+    positions = getattr(model.config, "max_position_embeddings", None) or USUAL_WINDOW
     for module_name, module in model.named_modules():
-        # RoBERTa and similar encoders count positions from after the padding position
+        # RoBERTa and similar encoders start to count after the padding position
         if module_name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
-            places -= 0 if module.padding_idx is None else module.padding_idx + 1
-    return int(min(places, tokenizer.model_max_length))
+            positions -= 0 if module.padding_idx is None else module.padding_idx + 1
+    return int(min(positions, tokenizer.model_max_length))
 
 
 def _unknown(tokenizer: PreTrainedTokenizerBase) -> int:

@@ -96,12 +96,12 @@ class _MissingFileError(InputError):
 
 
 def _load(
-    name: str, place: str, attention_dropout: float, *, local: bool
+    name: str, location: str, attention_dropout: float, *, local: bool
 ) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
     options: dict[str, Any] = {"local_files_only": local, "trust_remote_code": False}
     try:
         with quiet(progress=not local and sys.stderr.isatty()):
-            config = AutoConfig.from_pretrained(place, **options)
+            config = AutoConfig.from_pretrained(location, **options)
             problem = why_unusable(config.to_dict())
             if problem:
                 hint = "name an encoder, for example bert-base-cased"
@@ -109,9 +109,9 @@ def _load(
             for setting in ATTENTION_DROPOUT:
                 if hasattr(config, setting):
                     setattr(config, setting, attention_dropout)
-            tokenizer = load_tokenizer(name, place, **options)
+            tokenizer = load_tokenizer(name, location, **options)
             model, report = AutoModel.from_pretrained(
-                place,
+                location,
                 config=config,
                 use_safetensors=True,
                 output_loading_info=True,
@@ -134,13 +134,13 @@ def _load(
     return tokenizer, model
 
 
-def load_tokenizer(name: str, place: str, **options: Any) -> PreTrainedTokenizerBase:
+def load_tokenizer(name: str, location: str, **options: Any) -> PreTrainedTokenizerBase:
     """Load a fast tokenizer that treats each word as if a space came before it, as in running text.
 
     Raises:
         InputError: there is no fast tokenizer.
     """
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(place, add_prefix_space=True, **options)
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(location, add_prefix_space=True, **options)
     if not tokenizer.is_fast:
         problem = f"the tokenizer of {name!r} ({type(tokenizer).__name__}) has no fast version"
         raise InputError(problem, hint="name an encoder with a fast tokenizer (a tokenizer.json)")
@@ -163,16 +163,16 @@ def _check_folder(name: str, folder: Path) -> None:
 def _is_cached(name: str) -> bool:
     """Return whether the cache has the config and safetensors.
 
-    Checked first, because transformers would go online for missing safetensors.
+    This is checked first, because transformers would go online for missing safetensors.
     """
     try:
-        here = {file: huggingface_hub.try_to_load_from_cache(name, file) for file in ("config.json", *WEIGHTS)}
+        cached = {file: huggingface_hub.try_to_load_from_cache(name, file) for file in ("config.json", *WEIGHTS)}
     except HFValidationError:
         hint = f"give {EMBEDDED}, a folder, or a hub name, for example bert-base-cased; {LIST}"
         raise InputError(
             f"encoder {name!r} is neither a folder nor a name on the Hugging Face hub", hint=hint
         ) from None
-    return isinstance(here["config.json"], str) and any(isinstance(here[file], str) for file in WEIGHTS)
+    return isinstance(cached["config.json"], str) and any(isinstance(cached[file], str) for file in WEIGHTS)
 
 
 def _ask_hub(name: str) -> None:
@@ -181,7 +181,7 @@ def _ask_hub(name: str) -> None:
     Transformers would retry for minutes, for every file.
 
     Raises:
-        InputError: it does not, or does not answer.
+        InputError: the hub does not have the model, or does not answer.
     """
     offline = f"check the internet connection, or give the folder of an encoder; {LIST}"
     if constants.HF_HUB_OFFLINE:
@@ -203,10 +203,10 @@ def _ask_hub(name: str) -> None:
 
 
 def _no_pooler(config: PretrainedConfig) -> dict[str, bool]:
-    """Return the option that leaves out the pooler, which is not used, if there is one."""
+    """Return the option that leaves out the unused pooler, if the network has one."""
     architecture = transformers.MODEL_MAPPING[type(config)]
-    can = "add_pooling_layer" in inspect.signature(architecture.__init__).parameters
-    return {"add_pooling_layer": False} if can else {}
+    has_option = "add_pooling_layer" in inspect.signature(architecture.__init__).parameters
+    return {"add_pooling_layer": False} if has_option else {}
 
 
 def _check_weights(name: str, report: dict[str, Any]) -> None:

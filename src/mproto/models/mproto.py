@@ -64,7 +64,7 @@ class MProtoModel(Model, UsesEstimate):
         self.denoiser = build_denoiser(settings)
         self.word_ids = WordIds()
         self.calibration = SCORE_TEMPERATURE / settings.temperature
-        # Rounded like the logarithm that version 0.1 stored, so that training gives the same weights.
+        # Rounded like the logarithm that version 0.1 saved, so that training gives the same weights.
         self._loss_temperature = torch.tensor(log(settings.temperature)).exp().item()
 
     @classmethod
@@ -81,7 +81,7 @@ class MProtoModel(Model, UsesEstimate):
 
     @torch.no_grad()
     def prepare(self, preview: Preview) -> None:
-        """Initialise the prototypes, and learn what the labels tell about transitions and neighbours."""
+        """Initialise the prototypes, the transition scores and the neighbour prior."""
         self.word_ids = WordIds(preview.words)
         if self.settings.viterbi:
             self.transitions.copy_(transitions(preview.tags, len(self.tags)))
@@ -90,10 +90,10 @@ class MProtoModel(Model, UsesEstimate):
         if self.settings.init == "random":
             self.bank.start_at_random(preview.generator)
             return
-        seen = [
+        encoded = [
             (self.encoder(batch).cpu(), batch.labels.cpu()) for batch in preview.batches if batch.labels is not None
         ]
-        features, labels = map(torch.cat, zip(*seen, strict=True))
+        features, labels = map(torch.cat, zip(*encoded, strict=True))
         initialise_prototypes(self.bank, features, labels, preview.generator)
         self.bank.vectors.copy_(self.group.broadcast(self.bank.vectors))
 
@@ -108,7 +108,7 @@ class MProtoModel(Model, UsesEstimate):
         denoiser.prior.learn(prediction, self.group.broadcast(weight).item())
 
     def step(self, batch: Batch, progress: float) -> Step:
-        """One training step of the paper: similarities, assignment, losses. `Step.finish` updates the prototypes."""
+        """Compute similarities, assignment and losses. `Step.finish` updates the prototypes."""
         features = self.dropout(self.encoder(batch))  # h, (n, d)
         similarity = self.bank.similarity(features)  # s(h, p), (n, P)
         words, own = self._gather(batch, similarity.detach())
@@ -135,7 +135,7 @@ class MProtoModel(Model, UsesEstimate):
         )
 
     def _gather(self, batch: Batch, similarity: Tensor) -> tuple[StepWords, slice]:
-        """Return the words of the step from all processes, and which of them are this process's."""
+        """Return the words of the step from all processes, and the slice of this process."""
         assert batch.labels is not None
         assert batch.words is not None
         assert batch.certain is not None
@@ -157,8 +157,8 @@ class MProtoModel(Model, UsesEstimate):
     def _update(self, features: Tensor, similarity: Tensor, labels: Tensor, assignment: Assignment) -> None:
         published = self.settings.prototype_update == "published"
         predicted = self.bank.class_of[similarity.argmax(-1)]
-        only = torch.eq(predicted, labels) if published else None
-        self.bank.update(features, assignment, alpha=self.settings.alpha, only=only, all_reduce=self.group.sum)
+        correct = torch.eq(predicted, labels) if published else None
+        self.bank.update(features, assignment, alpha=self.settings.alpha, only=correct, all_reduce=self.group.sum)
 
     def _statistics(self, words: StepWords, assignment: Assignment) -> dict[str, float]:
         """Return the share of O words that are kept, and the mean similarity of kept words to their prototypes by class.
@@ -167,8 +167,11 @@ class MProtoModel(Model, UsesEstimate):
         """
         keep, other = assignment.keep, words.labels == OTHER
         target = assignment.target[keep]
-        own, classes = words.similarity[keep].gather(1, target.unsqueeze(-1)).squeeze(-1), self.bank.class_of[target]
-        sums = own.new_zeros(len(self.tags)).index_add_(0, classes, own)
+        assigned, classes = (
+            words.similarity[keep].gather(1, target.unsqueeze(-1)).squeeze(-1),
+            self.bank.class_of[target],
+        )
+        sums = assigned.new_zeros(len(self.tags)).index_add_(0, classes, assigned)
         means = sums / torch.bincount(classes, minlength=len(self.tags)).clamp_min(1)
         names = ("O", *self.labels)
         return {
@@ -219,7 +222,7 @@ class MProtoModel(Model, UsesEstimate):
 
 
 def build_denoiser(settings: MProto) -> Denoiser:
-    """Return the denoiser that the settings name, before the first step."""
+    """Return a new denoiser for the settings."""
     beta = 1 - DEFAULT_SHARE if settings.beta == "auto" else settings.beta
     if settings.denoising == "transport":
         return Transport(beta, start=settings.denoise_after)

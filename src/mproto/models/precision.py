@@ -42,8 +42,8 @@ def has_bfloat16(device: torch.device) -> bool:
 
 def _processor_has_bfloat16(device: torch.device) -> bool:
     """Return whether a CPU has bfloat16 instructions; `False` if PyTorch cannot tell."""
-    able: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-    return device.type == "cpu" and any(able.get(name, False) for name in ("avx512_bf16", "amx_bf16", "bf16"))
+    capabilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return device.type == "cpu" and any(capabilities.get(name, False) for name in ("avx512_bf16", "amx_bf16", "bf16"))
 
 
 @contextmanager
@@ -74,9 +74,9 @@ class _Float32Attention(TorchFunctionMode):
         if function is not scaled_dot_product_attention:
             return function(*args, **kwargs)
         with torch.autocast("cpu", enabled=False):
-            found = function(*map(_float32, args), **{name: _float32(value) for name, value in kwargs.items()})
+            output = function(*map(_float32, args), **{name: _float32(value) for name, value in kwargs.items()})
         query = args[0] if args else kwargs["query"]
-        return found.to(query.dtype)
+        return output.to(query.dtype)
 
 
 def _float32(value: Any) -> Any:

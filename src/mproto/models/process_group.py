@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ProcessGroup:
-    """A single process. `training/distributed.py` implements groups of several.
+    """A single process. `training/distributed.py` implements groups of several processes.
 
     Attributes:
         size: number of processes.
@@ -22,7 +22,10 @@ class ProcessGroup:
     rank = 0
 
     def gather(self, rows: Tensor) -> tuple[Tensor, slice]:
-        """Return the rows (n, …) of all processes, ordered by rank, and which of them are this one's. No gradient."""
+        """Return the rows (n, …) of all processes, and the slice of this process.
+
+        The rows are ordered by rank and have no gradient.
+        """
         return rows, slice(None)
 
     def sum(self, values: Tensor) -> Tensor:
@@ -30,10 +33,13 @@ class ProcessGroup:
         return values
 
     def wait(self) -> None:
-        """Wait until all processes are here."""
+        """Wait until all processes have called this."""
 
     def broadcast(self, values: Tensor) -> Tensor:
-        """Return the values of the first process: devices may round differently, and all processes must agree."""
+        """Return the values of the first process.
+
+        Devices may round differently, but all processes must use the same values.
+        """
         return self.sum(values if self.rank == 0 else torch.zeros_like(values))
 
 

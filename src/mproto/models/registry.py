@@ -1,4 +1,4 @@
-"""Which methods there are."""
+"""The registry of methods."""
 
 from __future__ import annotations
 
@@ -36,10 +36,15 @@ LOOKUP = ("dictionary", "match", "lookup")
 
 
 def get_method(name: str) -> type[Model]:
+    """Return the class of a method.
+
+    Raises:
+        InputError: there is no such method.
+    """
     if name in METHODS:
         return METHODS[name]
     near = difflib.get_close_matches(name, METHODS, 1)
     hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(METHODS)}"
     if name in LOOKUP:
-        hint = "it needs no training: mproto annotate looks the terms up, and mproto score compares"
+        hint = "dictionary lookup needs no training: label with mproto annotate, and compare with mproto score"
     raise InputError(f"there is no method {name!r}", hint=hint)

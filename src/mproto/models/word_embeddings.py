@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mproto.models.encoder import Encoder
 
 LONGEST = 32
-"""Sub-words of an input. Longer words are cut."""
+"""Maximum number of sub-words of a word. Longer words are truncated."""
 
 
 @torch.no_grad()
@@ -33,10 +33,10 @@ def word_embeddings(encoder: Encoder, words: Sequence[str]) -> Tensor:
     """
     device = next(encoder.parameters()).device
     windows = make_windows([[word] for word in words], encoder.tokens, min(LONGEST, encoder.window))
-    found = torch.zeros(len(words), encoder.hidden_size, device=device)
+    embeddings = torch.zeros(len(words), encoder.hidden_size, device=device)
     lengths = [len(window.input_ids) for window in windows]
-    for places in plan(lengths, batch_size=CPU_TOKEN_BUDGET, token_budget=CPU_TOKEN_BUDGET):
-        batch = collate([windows[place] for place in places], encoder.pad_id).to(device)
+    for indices in plan(lengths, batch_size=CPU_TOKEN_BUDGET, token_budget=CPU_TOKEN_BUDGET):
+        batch = collate([windows[index] for index in indices], encoder.pad_id).to(device)
         inside = batch.attention_mask.unsqueeze(-1)
-        found[places] = (encoder.hidden(batch) * inside).sum(1) / inside.sum(1)
-    return found
+        embeddings[indices] = (encoder.hidden(batch) * inside).sum(1) / inside.sum(1)
+    return embeddings

@@ -18,7 +18,7 @@ DOCUMENTS, HUMAN_LABELLED = "training documents", "documents labelled by people"
 GAZETTEER, SCORES = "gazetteer", "scores"
 CALIBRATED = "scores of entities calibrated on"
 NAMES = "types matched as names"  # where version 0.1 saved them; see `name_types`
-"""The entries of a card that have a place of their own in the README; others are listed
+"""The keys of a card that have their own place in the README; other entries are listed
 unchanged."""
 MEASURES = ("precision", "recall", "f1")
 _MARKUP = re.compile(r"[\\`*_\[\]<>#|&~$]|:(?=//)|^[-+=]")
@@ -69,7 +69,7 @@ def model_card(
     """
     scores = _scores(card)
     title = f"Named-entity recogniser: {', '.join(labels)}"
-    needs = f"`pip install 'mproto-ner[{'train' if int8 is None else 'onnx'}]'` installs what this needs."
+    needs = f"`pip install 'mproto-ner[{'train' if int8 is None else 'onnx'}]'` installs the required packages."
     sections = [
         [f"# {_text(title)}", "", *_summary(labels, method, encoder, version), *_form(int8)],
         ["## Training data", "", *_data(card, settings, name_types), *_rest(card, scores)],
@@ -148,7 +148,7 @@ def _data(card: Mapping[str, Any], settings: Mapping[str, Any], name_types: Sequ
 
 
 def _rest(card: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[str]:
-    """Yield the entries without a place of their own, and scores that are not valid."""
+    """Yield the entries without their own place in the README, and scores that are invalid."""
     placed = {DOCUMENTS, HUMAN_LABELLED, GAZETTEER, CALIBRATED, NAMES, *([SCORES] if scores else [])}
     yield from (f"- {_text(key)}: {_text(value)}" for key, value in card.items() if key not in placed)
 
@@ -172,7 +172,7 @@ def _limits(
     card: Mapping[str, Any], settings: Mapping[str, Any], scheme: str | None, keeps_case: bool | None
 ) -> Iterator[str]:
     if GAZETTEER in card:
-        yield "- Its notion of each type comes from a term list. Terms with a wrong type and ambiguous terms cause errors,"
+        yield "- It learnt its types from a term list. Terms with a wrong type and ambiguous terms cause errors,"
         yield "  and it may never find kinds of entities that are not in the list."
     yield "- Expect lower scores on text of another domain, style or language than the training data. Only an evaluation"
     yield "  there shows how much lower."
@@ -192,15 +192,15 @@ def _limits(
 
 
 def _scores(card: Mapping[str, Any]) -> list[Score]:
-    """Return the scores of a card; none, if any of them is not valid."""
+    """Return the scores of a card; an empty list if any of them is invalid."""
     given = card.get(SCORES)
-    found = []
+    valid = []
     for one in given if isinstance(given, list | tuple) else ():
         values = {m: one[m] for m in MEASURES if m in one} if isinstance(one, Mapping) else {}
         if not values or not all(isinstance(v, int | float) and 0 <= v <= 1 for v in values.values()):
             return []
-        found.append(Score(str(one.get("corpus", "unnamed")), values))
-    return found
+        valid.append(Score(str(one.get("corpus", "unnamed")), values))
+    return valid
 
 
 def _count(value: object) -> str:

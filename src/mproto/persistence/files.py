@@ -26,7 +26,7 @@ NAME_MODEL = "name the folder of a model or of a training run"
 
 
 def model_folder(path: Path) -> Path:
-    """Return the folder of a model: of a training run, that of its best model."""
+    """Return the model folder at a path; for a training run, the folder of its best model."""
     recover_model(path)
     return path / BEST if (path / BEST / CONFIG).is_file() else path
 
@@ -34,7 +34,7 @@ def model_folder(path: Path) -> Path:
 def recover_model(path: Path) -> None:
     """Put the old or the new model in place if the process that replaced it was killed."""
     for folder in (path / BEST, path):
-        with suppress(OSError):  # it may not be written; reading it gives the error
+        with suppress(OSError):  # it may be read-only; reading the model reports the error
             recover(folder)
 
 
@@ -42,7 +42,7 @@ def read_description(folder: Path) -> dict[str, Any]:
     """Read the `config.json` of a model.
 
     Raises:
-        InputError: there is none, it belongs to another program, or a value in it is impossible.
+        InputError: there is none, it belongs to another program, or a value in it is invalid.
     """
     path = folder / CONFIG
     try:
@@ -87,7 +87,6 @@ def check_files(folder: Path, description: dict[str, Any]) -> None:
 
     Older models lack some fingerprints.
 
-
     The example mentions may be missing: users who do not want to share them delete the file.
 
     Raises:
@@ -98,7 +97,7 @@ def check_files(folder: Path, description: dict[str, Any]) -> None:
         if not os.path.isfile(path):  # noqa: PTH113 (`Path.is_file` raises an error for impossible names)
             if name == MENTIONS:
                 continue
-            raise InputError(f"holds no {name}, which belongs to the model", path=folder, hint=TRAIN_AGAIN)
+            raise InputError(f"does not contain {name}, which is part of the model", path=folder, hint=TRAIN_AGAIN)
         check_no_pickle(path)
         if expected is not None and fingerprint(path) != expected:
             raise InputError("is not the file that was saved with this model", path=path, hint=TRAIN_AGAIN)
@@ -125,7 +124,7 @@ def fingerprint(path: Path) -> str:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Report a file without read permission; the libraries report it as missing."""
+    """Report a file without read permission as unreadable; the libraries report it as missing."""
     try:
         yield
     except OSError as error:

@@ -51,12 +51,12 @@ def find_model(name_or_path: str | Path, *, revision: str | None = None, token: 
     """Return the folder of a model, fetched from the hub if it is the name of one there.
 
     A path that does not exist and cannot be a name on the hub is returned unchanged; reading it
-    gives the error. Without a connection, a model that was fetched before is used.
+    reports the error. Without a connection, a model that was fetched before is used.
 
     Args:
         name_or_path: a folder, or a name such as `user/name`; an existing folder takes precedence.
         revision: a branch, a tag or a commit on the hub.
-        token: for private models; by default, that of `hf auth login`.
+        token: an access token for private models; by default, that of `hf auth login`.
 
     Raises:
         InputError: it is neither a folder nor on the hub, access is denied, or it is not a model of
@@ -64,7 +64,7 @@ def find_model(name_or_path: str | Path, *, revision: str | None = None, token: 
     """
     folder = Path(name_or_path).expanduser()
     name = str(name_or_path)
-    recover_model(folder)  # or a folder would be taken for a name on the hub
+    recover_model(folder)  # an interrupted folder could otherwise be mistaken for a name on the hub
     if folder.exists() or isinstance(name_or_path, Path) or not HUB_NAME.fullmatch(name):
         if revision is not None:
             what = f"the revision {revision!r} is given, but {name!r} is not a name on the Hugging Face hub"
@@ -108,18 +108,18 @@ def push_to_hub(
     hub = _library("Pushing a model to the Hugging Face hub")
     with _explained(f"the model cannot be pushed to {name!r}", name, None), tempfile.TemporaryDirectory() as folder:
         api = hub.HfApi(token=token, library_name="mproto")
-        place = api.create_repo(name, private=private, exist_ok=True)
+        repository = api.create_repo(name, private=private, exist_ok=True)
         if revision is not None:
-            api.create_branch(place.repo_id, branch=revision, exist_ok=True)
+            api.create_branch(repository.repo_id, branch=revision, exist_ok=True)
         recognizer.save_pretrained(Path(folder))
         api.upload_folder(
-            repo_id=place.repo_id,
+            repo_id=repository.repo_id,
             folder_path=folder,
             revision=revision,
             commit_message=commit_message,
             delete_patterns=list(FILES),
         )
-        return str(place) if revision is None else f"{place}/tree/{quote(revision, safe='')}"
+        return str(repository) if revision is None else f"{repository}/tree/{quote(revision, safe='')}"
 
 
 def _library(what: str) -> Any:

@@ -1,7 +1,7 @@
-"""The rules for the `config.json` of a model. All of it is checked before a model is built from it.
+"""The rules for the `config.json` of a model.
 
-It may have been edited by hand or written by another program. Errors name the key of the wrong
-value.
+The whole file is checked before a model is built from it, since it may have been edited by hand or
+written by another program. Errors name the key of the wrong value.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _MAX_LENGTH_0_1 = "reach"
 
 
 class Rule(NamedTuple):
-    """What a value must be.
+    """A condition that a value must meet.
 
     Attributes:
-        key: the key; that of a value inside an object follows a dot, and its rule follows the rule
-            of the object.
-        is_valid: whether a value is possible.
-        expected: the possible values, in words.
-        required: whether the key must be there; models of older versions lack some keys.
+        key: the key. Keys of nested objects are joined by dots; the rule of an object comes before
+            the rules of its values.
+        is_valid: returns whether a value is valid.
+        expected: the valid values, in words.
+        required: whether the key must exist; models of older versions lack some keys.
     """
 
     key: str
@@ -72,7 +72,7 @@ def check_description(description: dict[str, Any], path: Path) -> None:
 
 
 def max_length_key(description: Mapping[str, Any]) -> str:
-    """Return the key of the length of the longest training inputs; mproto 0.1 had another one."""
+    """Return the key of the length of the longest training inputs; mproto 0.1 used another key."""
     return _MAX_LENGTH_0_1 if MAX_LENGTH not in description and _MAX_LENGTH_0_1 in description else MAX_LENGTH
 
 
@@ -99,7 +99,7 @@ def _tags(labels: Sequence[str], prefixes: str) -> list[str]:
 
 def _are_prototypes(names: Sequence[str], labels: Sequence[str]) -> bool:
     """Return whether these are one or more prototypes of each class, in order and numbered."""
-    starts = [place for place, name in enumerate(names) if name.endswith("-1")]
+    starts = [index for index, name in enumerate(names) if name.endswith("-1")]
     sizes = [end - start for start, end in pairwise([*starts, len(names)])]
     classes = zip((OUTSIDE, *labels), sizes, strict=False)
     numbered = [f"{name}-{number}" for name, size in classes for number in range(1, size + 1)]

@@ -50,7 +50,7 @@ def load_mentions(folder: Path) -> Mentions | None:
             header, directions = file.metadata(), file.get_tensor("directions")
         texts, labels = json.loads(header["texts"]), json.loads(header["labels"])
         if not len(texts) == len(labels) == len(directions):
-            raise ValueError("its parts do not belong together")
+            raise ValueError("its texts, labels and directions differ in number")
     except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
         hint = "copy the model again, or delete the file: the model works without it"
         raise InputError(f"cannot be read: {in_short(error)}", path=path, hint=hint) from None

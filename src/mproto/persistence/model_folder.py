@@ -56,15 +56,14 @@ def save(
 ) -> None:
     """Write a recogniser.
 
-    The whole folder is replaced at once; files that do not belong to a model are kept.
-
+    All files of the model are replaced at once. Files that do not belong to a model are kept.
 
     Args:
         folder: created if it does not exist; it may be the folder that the tagger was loaded from.
         tagger: the network, which tags words.
         config: the settings of the training run.
         card: further entries of the model card.
-        mentions: example mentions, if it has any. Without, those of an older model are deleted.
+        mentions: example mentions, or None, which deletes those of an older model.
         readme: the model card.
         name_types: entity types whose terms were matched as names in training.
 
@@ -72,14 +71,20 @@ def save(
         InputError: the files of an exported model have changed since it was loaded.
         OSError: it cannot be written.
     """
-    with atomic_folder(folder, discard=(MENTIONS,)) as place:
-        parts = _save_tagger(tagger, place)
+    with atomic_folder(folder, discard=(MENTIONS,)) as staging:
+        parts = _save_tagger(tagger, staging)
         if mentions is not None:
-            save_mentions(mentions, place)
+            save_mentions(mentions, staging)
         names = {} if name_types is None else {"name_types": sorted(name_types)}
-        about = {"mproto_version": __version__, **parts, "settings": config.as_dict(), **names, "card": dict(card)}
-        write_description(place, about)
-        (place / "README.md").write_text(readme, "utf-8")
+        description = {
+            "mproto_version": __version__,
+            **parts,
+            "settings": config.as_dict(),
+            **names,
+            "card": dict(card),
+        }
+        write_description(staging, description)
+        (staging / "README.md").write_text(readme, "utf-8")
 
 
 def load(folder: Path) -> SavedModel:
@@ -101,7 +106,10 @@ def load(folder: Path) -> SavedModel:
 
 
 def card_and_name_types(description: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str] | None]:
-    """Return the facts of the model card, and the types matched as names. mproto 0.1 saved the latter in the card."""
+    """Return the facts of the model card, and the types matched as names.
+
+    mproto 0.1 saved the types in the card.
+    """
     card = dict(description.get("card") or {})
     old = card.pop(NAMES, None)
     name_types = description.get("name_types", old if isinstance(old, list) else None)
@@ -109,14 +117,14 @@ def card_and_name_types(description: Mapping[str, Any]) -> tuple[dict[str, Any],
 
 
 def model_fingerprint(description: Mapping[str, Any]) -> str:
-    """Return what tells a model from others: the fingerprints of its files."""
+    """Return a string that identifies a model: the fingerprints of its files."""
     return repr(sorted(description.get("files", {}).items()))
 
 
 def _save_tagger(tagger: Tagger, folder: Path) -> dict[str, Any]:
     """Write the files of a torch model or an exported one.
 
-    Return what is needed to read them, for JSON.
+    Return the values that loading needs, for `config.json`.
     """
     if not hasattr(tagger, "encoder"):
         return cast("OnnxModel", tagger).save(folder)

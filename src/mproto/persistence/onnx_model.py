@@ -53,7 +53,7 @@ class OnnxModel(OnnxTagger):
         _check_graph(session, len(self.tags), len(self.prototype_names), folder / GRAPH_FILE)
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Copy the files; return what is needed to read them, for JSON.
+        """Copy the files; return the values that loading needs, for `config.json`.
 
         Raises:
             InputError: the files have changed since they were read.
@@ -64,7 +64,7 @@ class OnnxModel(OnnxTagger):
         try:
             check_files(folder, self._description)
         except InputError:
-            what, hint = "holds another model than when this one was loaded", "load the model again, and save that"
+            what, hint = "contains another model than when this one was loaded", "load the model again, and save that"
             raise InputError(what, path=self.folder, hint=hint) from None
         return {key: value for key, value in self._description.items() if key not in ("files", "settings", "card")}
 
@@ -75,12 +75,12 @@ def _load_tokens(folder: Path, description: dict[str, Any]) -> Tokens:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library has no class for it
         raise InputError(f"cannot be read: {in_short(error)}", path=path, hint=EXPORT_AGAIN) from None
-    about = description["tokens"]
+    special = description["tokens"]
     for key in ("unknown", "pad"):
-        if tokenizer.id_to_token(about[key]) is None:
-            what = f"'tokens.{key}' is {about[key]}, but the tokenizer has no such sub-word"
+        if tokenizer.id_to_token(special[key]) is None:
+            what = f"'tokens.{key}' is {special[key]}, but the tokenizer has no such sub-word"
             raise InputError(what, path=folder / CONFIG, hint=EXPORT_AGAIN)
-    return Tokens(tokenizer, unknown=about["unknown"], pad=about["pad"])
+    return Tokens(tokenizer, unknown=special["unknown"], pad=special["pad"])
 
 
 def _load_session(path: Path) -> onnxruntime.InferenceSession:
@@ -92,16 +92,16 @@ def _load_session(path: Path) -> onnxruntime.InferenceSession:
 
 def _check_graph(session: onnxruntime.InferenceSession, tags: int, prototypes: int, path: Path) -> None:
     """Check the inputs and outputs of a graph, and the numbers of its tags and prototypes."""
-    for put in session.get_inputs():
-        if put.name not in INPUTS or put.type != "tensor(int64)":
-            what = f"takes {put.name!r} as {put.type}, which no graph of mproto does"
+    for given in session.get_inputs():
+        if given.name not in INPUTS or given.type != "tensor(int64)":
+            what = f"has the input {given.name!r} of type {given.type}, which graphs of mproto do not have"
             raise InputError(what, path=path, hint=EXPORT_AGAIN)
-    given = {out.name for out in session.get_outputs()}
+    outputs = {out.name for out in session.get_outputs()}
     for name in (*OUTPUTS, *(["prototypes"] if prototypes else [])):
-        if name not in given:
-            raise InputError(f"does not give {name!r}, which a graph of mproto does", path=path, hint=EXPORT_AGAIN)
-    own = session.get_modelmeta().custom_metadata_map
+        if name not in outputs:
+            raise InputError(f"lacks the output {name!r}, which graphs of mproto have", path=path, hint=EXPORT_AGAIN)
+    metadata = session.get_modelmeta().custom_metadata_map
     for key, count in ((TAGS, tags), (PROTOTYPES, prototypes)):
-        if own.get(key, str(count)) != str(count):
-            what = f"has {own[key]} {key.partition('_')[2]}, but {CONFIG} names {count}"
+        if metadata.get(key, str(count)) != str(count):
+            what = f"has {metadata[key]} {key.partition('_')[2]}, but {CONFIG} names {count}"
             raise InputError(what, path=path, hint=EXPORT_AGAIN)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 RENAMED, DROPPED = {"change": "transitions"}, {"beta", "log_temperature"}
-"""Tensors of MProto models saved by version 0.1."""
+"""Tensors in MProto models of version 0.1 that have new names or are no longer used."""
 
 
 def save_model(model: Model, folder: Path) -> dict[str, Any]:
-    """Write a model's files; return what else `load_model` needs, for JSON.
+    """Write a model's files; return the values that `load_model` needs, for `config.json`.
 
     Raises:
         OSError: they cannot be written.
@@ -66,7 +66,7 @@ def load_model(folder: Path, description: dict[str, Any], config: Config) -> Mod
 
 
 def _upgrade(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the weights of a model saved by version 0.1 under today's names; others stay as they are."""
+    """Rename the weights of a model saved by version 0.1; return others unchanged."""
     upgraded = {}
     for name, tensor in weights.items():
         prefix, bare = ("student.", name[8:]) if name.startswith("student.") else ("", name)

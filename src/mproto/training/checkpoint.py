@@ -31,8 +31,8 @@ class Checkpoints(NamedTuple):
     """The checkpoints of a run.
 
     Attributes:
-        newest: the state of the newest undamaged one, if there is one.
-        damaged: newer ones, which are damaged.
+        newest: the state of the newest undamaged checkpoint, if there is one.
+        damaged: the files of newer checkpoints, which are damaged.
     """
 
     newest: State | None

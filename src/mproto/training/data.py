@@ -35,7 +35,7 @@ class Data:
         tags: number of the tag of each word, by document.
         words: id of each word, by document (`denoising/word_ids.py`).
         spellings: the spelling of each distinct word at its first mention, by id.
-        certain: for each document, whether a human labelled it, so that O means that there is no entity.
+        certain: for each document, whether it is human-labelled, so that its O words are not entities.
         pad_id: the sub-word used for padding.
         held_out: (V,) bool, the distinct words that batches leave out, or None.
     """
@@ -62,8 +62,8 @@ class Data:
             try:
                 tags.append(model.tag_numbers(document))
             except ValueError as error:
-                own = number if number <= len(distant) else number - len(distant)
-                name = document.id or f"{'document' if own == number else 'labelled document'} {own}"
+                position = number if number <= len(distant) else number - len(distant)
+                name = document.id or f"{'document' if position == number else 'labelled document'} {position}"
                 raise DataError(f"{name}: {error}", hint="remove one of the two") from None
         texts = [document.word_texts for document in documents]
         ids = WordIds()
@@ -91,6 +91,7 @@ class Data:
         return plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget, generator=generator)
 
     def batch(self, indices: Sequence[int]) -> Batch:
+        """Return the labelled batch of these windows."""
         whole = collate([self.windows[i] for i in indices], self.pad_id, self.tags, self.words, self.certain)
         return whole if self.held_out is None else only_words(whole, ~self.held_out[whole.words])
 
@@ -102,14 +103,14 @@ class Data:
         return map(self.batch, self.in_order(chosen, settings))
 
     def without(self, held_out: Tensor) -> Data:
-        """Return the same documents, whose batches leave out these distinct words, (V,) bool."""
+        """Return the same data with batches that leave out some distinct words, (V,) bool."""
         return replace(self, held_out=held_out)
 
     def in_order(self, chosen: Sequence[int], settings: Training) -> Iterator[list[int]]:
-        """Return batches of these windows, the longest first."""
+        """Yield batches of these windows, the longest first."""
         lengths = [len(self.windows[i].input_ids) for i in chosen]
-        for places in plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget):
-            yield [chosen[place] for place in places]
+        for indices in plan(lengths, batch_size=settings.batch_size, token_budget=settings.token_budget):
+            yield [chosen[index] for index in indices]
 
     def own_tags(self, index: int) -> list[int]:
         """Return the tags of the window's own words."""

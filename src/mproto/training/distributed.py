@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 TIMEOUT = timedelta(hours=12)
-"""Time that processes wait for one that evaluates or writes."""
+"""Maximum time that processes wait for the one that evaluates or writes."""
 
 
 def find_group(device: torch.device) -> ProcessGroup:
@@ -44,7 +44,7 @@ def find_group(device: torch.device) -> ProcessGroup:
     except ImportError:
         raise MissingExtraError("training in several processes", "distributed") from None
     handlers = [
-        DistributedDataParallelKwargs(broadcast_buffers=False),  # prototypes: they are the same everywhere
+        DistributedDataParallelKwargs(broadcast_buffers=False),  # the prototypes, which are the same in all processes
         InitProcessGroupKwargs(timeout=TIMEOUT),
     ]
     return AccelerateGroup(Accelerator(cpu=device.type == "cpu", kwargs_handlers=handlers))
@@ -66,8 +66,8 @@ class AccelerateGroup(ProcessGroup):
         return torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)]), own
 
     def _all(self, rows: Tensor) -> Tensor:
-        found: Tensor = self.accelerator.gather(rows.to(self.accelerator.device))
-        return found.to(rows.device)
+        gathered: Tensor = self.accelerator.gather(rows.to(self.accelerator.device))
+        return gathered.to(rows.device)
 
     def sum(self, values: Tensor) -> Tensor:
         total: Tensor = self.accelerator.reduce(values.detach().to(self.accelerator.device, copy=True), "sum")
@@ -89,7 +89,7 @@ def check_same(model: Model, group: ProcessGroup) -> None:
     """Check that the model is the same in all processes.
 
     Raises:
-        MprotoError: it is not, because of a bug or a faulty machine.
+        MprotoError: it differs, because of a bug or a faulty machine.
     """
     for name, value in model.state_dict().items():
         everywhere, _ = group.gather(value.reshape(1, -1).to(torch.float64))

@@ -1,4 +1,4 @@
-"""What is measured during a run: the development data that select the weights, and further measures."""
+"""Evaluation during a run: on development data that select the weights, and by other measures."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def check_dev(dev: Sequence[Document], labels: Sequence[str], settings: Training
 
 
 def select_weights(recognizer: Recognizer, dev: Sequence[Document] | None, settings: Training) -> Selection:
-    """Return how the weights are selected.
+    """Return the selection of the weights that the settings choose.
 
     Raises:
-        InputError: development data are to select them, but there are none.
+        InputError: development data must select them, but there are none.
     """
     name = settings.selection
     if name == "auto":
@@ -63,8 +63,8 @@ def take_measures(
     recognizer: Recognizer, measures: Mapping[str, Callable[[Recognizer], float]]
 ) -> Callable[[], dict[str, float]]:
     """Return a function that computes all measures."""
-    taken = {name: _on_first(recognizer, measure) for name, measure in measures.items()}
-    return lambda: {name: measure() for name, measure in taken.items()}
+    functions = {name: _on_first(recognizer, measure) for name, measure in measures.items()}
+    return lambda: {name: measure() for name, measure in functions.items()}
 
 
 def _on_first(recognizer: Recognizer, measure: Callable[[Recognizer], float]) -> Callable[[], float]:

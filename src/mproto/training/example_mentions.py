@@ -1,4 +1,4 @@
-"""Training mentions that a model takes along, so that it can say later what a new one is like."""
+"""Choose example mentions from the training data, which the model later compares new entities with."""
 
 from __future__ import annotations
 
@@ -16,43 +16,44 @@ if TYPE_CHECKING:
     from mproto.text.document import Document
 
 OF_EACH_TYPE = 60
+"""Maximum number of mentions of each type."""
 MOST_WORDS = 8000
-"""Of the documents that they are looked for in."""
+"""No further documents are used once they have more words than this."""
 
 
 def remember(recognizer: Recognizer, documents: Sequence[Document], seed: int) -> Mentions | None:
-    """Different mentions of each type, drawn at random; none, where nothing is labelled."""
-    chosen, places = _choose(documents, seed)
-    if not places:
+    """Return different mentions of each type, drawn at random; None if no word is labelled."""
+    chosen, mentions = _choose(documents, seed)
+    if not mentions:
         return None
     features = {}
-    for windows, said in recognizer.predict_words(chosen, features=True):
-        rows = [(window.document, window.start + i) for window in windows for i in range(len(window.firsts))]
-        features.update({place: said.features[row] for row, place in enumerate(rows) if place in places})
-    texts, labels = zip(*places.values(), strict=True)
-    return Mentions(list(texts), list(labels), np.stack([features[place] for place in places]))
+    for windows, tagged in recognizer.predict_words(chosen, features=True):
+        words = [(window.document, window.start + i) for window in windows for i in range(len(window.firsts))]
+        features.update({word: tagged.features[row] for row, word in enumerate(words) if word in mentions})
+    texts, labels = zip(*mentions.values(), strict=True)
+    return Mentions(list(texts), list(labels), np.stack([features[word] for word in mentions]))
 
 
 def _choose(documents: Sequence[Document], seed: int) -> tuple[list[Document], dict[tuple[int, int], tuple[str, str]]]:
-    """Some documents, and for the first words of mentions in them (document, word) what these are: (text, type)."""
+    """Return some documents and their mentions, as (document, first word): (text, type)."""
     order = random.Random(seed).sample(range(len(documents)), len(documents))
     chosen: list[Document] = []
-    places: dict[tuple[int, int], tuple[str, str]] = {}
+    mentions: dict[tuple[int, int], tuple[str, str]] = {}
     seen: dict[str, set[str]] = {}
     words = 0
-    for document in (documents[place] for place in order):
+    for document in (documents[index] for index in order):
         new = []
         starts, ends = document.edges
         for start, end, label in document.word_spans:
             text = " ".join(document.text[starts[start] : ends[end - 1]].split())
-            own = seen.setdefault(label, set())
-            if text.casefold() not in own and len(own) < OF_EACH_TYPE:
-                own.add(text.casefold())
+            known = seen.setdefault(label, set())
+            if text.casefold() not in known and len(known) < OF_EACH_TYPE:
+                known.add(text.casefold())
                 new.append((start, (text, label)))
         if new:
-            places |= {(len(chosen), start): mention for start, mention in new}
+            mentions |= {(len(chosen), start): mention for start, mention in new}
             chosen.append(document)
             words += document.word_count
         if words > MOST_WORDS:
             break
-    return chosen, places
+    return chosen, mentions

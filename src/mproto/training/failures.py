@@ -1,4 +1,4 @@
-"""Messages for a run that ends early: what was kept, and what to do."""
+"""Messages for a run that ends early, with the files that were kept and the remedy."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def explain_failures(loop: Loop, folder: RunFolder | None) -> Iterator[None]:
-    """Turn failures of training into errors that say what to do.
+    """Turn failures of training into errors with a remedy.
 
     Raises:
-        MprotoError: the loss is not a number any more, or there is not enough memory.
+        MprotoError: the loss is no longer a finite number, or there is not enough memory.
         Interrupted: the user pressed Ctrl-C twice.
     """
     try:
@@ -48,7 +48,7 @@ def explain_failures(loop: Loop, folder: RunFolder | None) -> Iterator[None]:
 def _is_out_of_memory(error: RuntimeError | MemoryError) -> bool:
     """Return whether a GPU, Python, or torch on a CPU is out of memory.
 
-    The last one has no class for it.
+    Torch on a CPU has no class for this error.
     """
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
 
@@ -62,7 +62,7 @@ def _kept_model(folder: RunFolder | None) -> str:
 
 
 def stopped_message(folder: RunFolder, progress: Progress) -> str:
-    """Say what was kept when the user stopped the run, and from where it can be resumed."""
+    """Return the message for a run that the user stopped: from which step it can be resumed."""
     stopped = f"stopped after step {progress.step} of {progress.steps}"
     if folder.saved == progress.step:
         return f"{stopped}, which is kept in {folder.folder}; it can be resumed from there"

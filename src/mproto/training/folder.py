@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CONFIG, RUN, HISTORY, CHECKPOINTS, BOARD = "config.toml", "run.json", "history.jsonl", "checkpoints", "tensorboard"
 REPORT, STATE = "report.html", "state.safetensors"
 PARTS = (HISTORY, CHECKPOINTS, BOARD, REPORT, STATE, BEST, RUN, CONFIG)
-"""The content of a run's folder. A folder that holds anything else is never replaced."""
+"""The content of a run's folder. A folder that contains anything else is never replaced."""
 
 
 class RunFolder:
@@ -43,7 +43,7 @@ class RunFolder:
         folder: its path.
         inputs: the settings and data of the run by name; a run is resumed only with the same.
         notes: counts what could not be read or written.
-        leads: whether this process writes; one of several that train together does.
+        leads: whether this process writes the files; exactly one of several processes does.
 
     Attributes:
         best: the folder of the model.
@@ -64,24 +64,24 @@ class RunFolder:
         """Check that a run may start here.
 
         Raises:
-            InputError: the folder holds something that must not be replaced.
+            InputError: the folder contains something that must not be replaced.
         """
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is a file", path=self.folder, hint="name a folder")
-        with suppress(OSError):  # writing gives the error
+        with suppress(OSError):  # writing reports the error
             self._clear()
-        found = {path.name for path in self.folder.iterdir()} if self.folder.exists() else set()
-        is_run = CONFIG in found and all(name in PARTS or is_temporary(name) for name in found)
-        if found and not (force and is_run):
-            why = "pass --resume to resume this run, or --force to replace it" if is_run else "name another folder"
-            raise InputError("exists already and is not empty", path=self.folder, hint=why)
+        names = {path.name for path in self.folder.iterdir()} if self.folder.exists() else set()
+        is_run = CONFIG in names and all(name in PARTS or is_temporary(name) for name in names)
+        if names and not (force and is_run):
+            hint = "pass --resume to resume this run, or --force to replace it" if is_run else "name another folder"
+            raise InputError("exists already and is not empty", path=self.folder, hint=hint)
 
     def read(self) -> State | None:
         """Read an older run, and return the state to resume from, if there is one.
 
         Raises:
-            InputError: it has other data, other settings or another version of mproto, or cannot be
-                read.
+            InputError: the run has other data, other settings or another version of mproto, or cannot
+                be read.
         """
         if not (self.folder / CONFIG).is_file():
             self.check_new(force=False)
@@ -96,7 +96,7 @@ class RunFolder:
             state, damaged = checkpoint.read(self._checkpoints)
         except (OSError, ValueError, KeyError, AttributeError) as error:
             raise InputError(
-                f"holds a run that cannot be read ({error})", path=self.folder, hint="start again with --force"
+                f"contains a run that cannot be read ({error})", path=self.folder, hint="start again with --force"
             ) from None
         if self.is_finished:
             return None
@@ -115,7 +115,7 @@ class RunFolder:
             clear_leftovers(path)
 
     def _check_version(self, version: str | None) -> None:
-        """Settings, and what they do, may change with the minor version."""
+        """Check that the minor version is the same, since settings may change with it."""
         if version is None or _minor(version) != _minor(__version__):
             started = f"mproto {version}" if version else "mproto 0.1"
             raise InputError(
@@ -190,13 +190,13 @@ class RunFolder:
         self.kept = step
 
     def is_due(self, minutes: float) -> bool:
-        """Return whether the last checkpoint is at least so old."""
+        """Return whether the last checkpoint is at least this old."""
         return self._leads and time.monotonic() - self._last_save >= 60 * minutes
 
     def save(self, state: State) -> bool:
-        """Write a checkpoint; return whether that succeeded.
+        """Write a checkpoint; return whether this succeeded.
 
-        If it did not, the older ones are unchanged.
+        Otherwise the older ones are unchanged.
         """
         if not self._leads:
             return True
@@ -234,9 +234,9 @@ class RunFolder:
 
 
 def restore_state(recognizer: Recognizer, folder: Path) -> None:
-    """Give the model of a finished run the state that it had after the last step, for the report.
+    """Restore the state of a finished run's model after the last step, for the report.
 
-    Nothing changes if the folder holds no state: it is that of a model, or of another method.
+    Nothing changes if the folder contains no state, as for a saved model or another method.
 
     Raises:
         InputError: the state cannot be read.
@@ -252,10 +252,7 @@ def restore_state(recognizer: Recognizer, folder: Path) -> None:
 
 
 def read_history(folder: Path) -> list[Progress]:
-    """Read all steps of a run so far.
-
-    A line that was cut short when the machine stopped is left out.
-    """
+    """Read all steps of a run so far, except a last line that a crash cut short."""
     path = folder / HISTORY
     steps = []
     for line in path.read_text("utf-8").splitlines() if path.is_file() else ():

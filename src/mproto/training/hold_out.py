@@ -1,6 +1,6 @@
-"""The hold-out phase: the first part of a run, in which some words are held out to estimate how much is unlabelled.
+"""The hold-out phase: the first part of a run, in which some words are held out.
 
-`denoising/estimate.py` has the mathematics.
+They serve to estimate the share of unlabelled entities; `denoising/estimate.py` has the mathematics.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ONE_OF = 4
 """One distinct word in this many is held out."""
 SAMPLE, EXTRA_SAMPLE = 2000, 1000
-"""Windows that the estimate uses, and additional ones that have a label on a held-out word."""
+"""Numbers of windows for the estimate: random ones, and more with a labelled held-out word."""
 
 
 class HoldOut:
@@ -34,8 +34,8 @@ class HoldOut:
 
     Args:
         full: the training data after the hold-out phase.
-        model: to train.
-        settings: of the loop.
+        model: the model to train.
+        settings: the settings of the loop.
 
     Attributes:
         held_out: (V,) bool, the words that are held out, by id.
@@ -55,7 +55,7 @@ class HoldOut:
         return steps_within(self._share, steps)
 
     def finish(self, model: Model) -> dict[str, float]:
-        """Estimate what is unlabelled, and pass the estimate to the model.
+        """Estimate the share of unlabelled entities, and pass the estimate to the model.
 
         With too few labels for an estimate, the model gets the default share.
 
@@ -68,13 +68,13 @@ class HoldOut:
             model.learn_unlabelled(UnlabelledEstimate.of(dict.fromkeys(model.labels, 0.0), 0.0, human))
             return {}
         mentions, size = self._predict(model)
-        found = type_shares(log_odds(mentions.log_probabilities, mentions.ids), mentions.classes, size, counts)
-        if found is None:
+        result = type_shares(log_odds(mentions.log_probabilities, mentions.ids), mentions.classes, size, counts)
+        if result is None:
             known = counts[1:] if any(counts[1:]) else human[1:]
             types = {label: DEFAULT_SHARE * n / sum(known) for label, n in zip(model.labels, known, strict=True)}
             model.learn_unlabelled(UnlabelledEstimate.of(types, DEFAULT_SHARE, counts, human))
             return {}
-        shares = torch.tensor([found[1], *found[0].tolist()], dtype=torch.float64)
+        shares = torch.tensor([result[1], *result[0].tolist()], dtype=torch.float64)
         left_out, *by_type = model.group.broadcast(shares).tolist()
         types = dict(zip(model.labels, by_type, strict=True))
         estimate = UnlabelledEstimate.of(types, left_out, counts, human)
@@ -109,8 +109,8 @@ class HoldOut:
                     by_tag = model.decide(batch.to(model.device)).answers[0].exp().cpu()
                     by_class = by_tag.new_zeros(len(by_tag), len(model.labels) + 1).index_add_(1, class_of, by_tag)
                     classes = class_of[batch.labels]
-                    wanted = self.held_out[batch.words] & (classes != OTHER if only_labelled else True)
-                    parts.append(_Mentions(by_class.log(), classes, batch.words).only(wanted))
+                    selected = self.held_out[batch.words] & (classes != OTHER if only_labelled else True)
+                    parts.append(_Mentions(by_class.log(), classes, batch.words).only(selected))
                     without_label += 0 if only_labelled else int((classes == OTHER).sum())
         return _Mentions(*(torch.cat(values) for values in zip(*parts, strict=True))), without_label / ONE_OF
 
@@ -128,7 +128,7 @@ def choose_words(words: Sequence[Sequence[int]], seed: int) -> Tensor:
         words: the id of every word, by document and position.
         seed: random seed.
     """
-    counts = torch.bincount(torch.tensor([number for own in words for number in own], dtype=torch.long))
+    counts = torch.bincount(torch.tensor([number for ids in words for number in ids], dtype=torch.long))
     order = counts.argsort(descending=True, stable=True)
     generator = torch.Generator().manual_seed(seed)
     first = torch.arange(0, len(order), ONE_OF)

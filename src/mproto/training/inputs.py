@@ -1,4 +1,4 @@
-"""What a training run depends on.
+"""The inputs of a training run: its settings and fingerprints of its data.
 
 A run can be resumed only with the same settings and the same data.
 """
@@ -35,15 +35,15 @@ def run_inputs(
         labelled: the human-labelled documents.
         dev: the development documents, if any.
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, value in config.as_dict().items():
-        found |= {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {name: value}
+        settings |= {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {name: value}
     for name in MAY_CHANGE:
-        del found[name]
+        del settings[name]
     if config.autoner.phrases:
-        found["autoner.phrases"] = _content(Path(config.autoner.phrases))
+        settings["autoner.phrases"] = _content(Path(config.autoner.phrases))
     return {
-        **found,
+        **settings,
         "processes": processes,
         "training documents": _fingerprint(documents),
         "labelled documents": _fingerprint(labelled),
@@ -61,8 +61,8 @@ def _content(path: Path) -> str:
 
 
 def _fingerprint(documents: Sequence[Document]) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for document in documents:
         words = tuple(map(tuple, document.edges))
-        found.update(repr((document.text, words, document.spans)).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+        digest.update(repr((document.text, words, document.spans)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

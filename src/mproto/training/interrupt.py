@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 ECHO_SECONDS = 2
-"""A second signal so soon is the first one again: launchers forward signals that their processes
-have received already."""
+"""A second signal within this time is ignored: launchers forward signals that their processes have
+already received."""
 
 
 class Interrupted(MprotoError):  # noqa: N818 (nothing went wrong)
@@ -27,7 +27,7 @@ class Interrupted(MprotoError):  # noqa: N818 (nothing went wrong)
 
 
 class Interrupt:
-    """A context that records the first signal to stop; a second one raises `KeyboardInterrupt`.
+    """A context that records the first signal to stop; a later one raises `KeyboardInterrupt`.
 
     Signals that are ignored, as under `nohup`, stay ignored. Outside of the main thread, nothing is
     changed.

@@ -46,13 +46,13 @@ class Progress:
         step: number of steps done.
         steps: total number of steps.
         epoch: passes over the data so far.
-        loss: of this step.
-        learning_rate: of this step.
+        loss: the loss of this step.
+        learning_rate: the learning rate of this step.
         words: number of words in this step.
         seconds: duration of this step.
         memory: peak memory of this process in megabytes; 0 if unknown.
         logs: further values that the model reports.
-        score: of the evaluation, if there was one after this step.
+        score: the score of the evaluation after this step, if there was one.
         best: whether the current weights are the ones to keep.
     """
 
@@ -86,7 +86,7 @@ class Loop:
     Args:
         model: trained in place.
         data: training data.
-        settings: of the loop.
+        settings: the settings of the loop.
         selection: chooses the weights that the model has at the end.
         hold_out: the hold-out phase, for models that use its estimate.
         measure: further values to log at every evaluation.
@@ -121,7 +121,7 @@ class Loop:
         self._epoch = _Epoch(self._generator.get_state(), [], 0)
 
     def start(self) -> None:
-        """Prepare the model before the first step. Not for a run that resumes from a state."""
+        """Prepare the model before the first step. A run that resumes from a state must not call this."""
         self.model.eval()
         batches = (batch.to(self.model.device) for batch in self._labelled.sample(self.settings, self._generator))
         data = self.data
@@ -132,7 +132,7 @@ class Loop:
             self.parameters.values(),
             lr=self.settings.learning_rate,
             weight_decay=WEIGHT_DECAY,
-            fused=True,  # unfused, the optimiser takes a third of a step of a small encoder on a CPU
+            fused=True,  # unfused, the optimiser takes a third of the time of a step, for a small encoder on a CPU
         )
 
     def run(self) -> Iterator[Progress]:
@@ -152,7 +152,7 @@ class Loop:
             self._enter_stage()
             batch = self._own_part(self._next()).to(self.model.device)
             rate = self.settings.learning_rate * self._schedule.rate(self.step)
-            loss, logs, words = self._move(batch, rate)
+            loss, logs, words = self._update(batch, rate)
             logs |= estimates
             self.step += 1
             seconds = time.perf_counter() - begin
@@ -168,16 +168,16 @@ class Loop:
         self.model.eval()
 
     def _own_part(self, indices: list[int]) -> Batch:
-        """Return this process's part of a batch; without one, a window without words, so that all take the same steps."""
+        """Return this process's part of a batch; if it is empty, a window without words."""
         rank, size, count = self.group.rank, self.group.size, len(indices)
         own = indices[count * rank // size : count * (rank + 1) // size]
         if own:
             return self._labelled.batch(own)
-        other = self._labelled.batch(indices[:1])
+        other = self._labelled.batch(indices[:1])  # all processes must take the same steps
         return only_words(other, torch.zeros(len(other.rows), dtype=torch.bool))
 
-    def _move(self, batch: Batch, rate: float) -> tuple[float, dict[str, float], int]:
-        """Do one step: update the weights, then the other state of the model."""
+    def _update(self, batch: Batch, rate: float) -> tuple[float, dict[str, float], int]:
+        """Take one step: update the weights, then the other state of the model."""
         outcome: Step = self._shared(batch, self.step / self.steps)
         parts = torch.tensor([outcome.loss.item(), *outcome.logs.values(), 1.0], dtype=torch.float64) * outcome.weight
         *sums, weight, words = self.group.sum(torch.cat([parts, torch.tensor([len(batch.rows)])])).tolist()
@@ -202,7 +202,7 @@ class Loop:
         return self._hold_out.data if self._hold_out and self.step < self._hold_out_steps else self.data
 
     def _enter_stage(self) -> None:
-        """Set the stage of the model, and start it before its first step."""
+        """Set the stage of the model; start the stage if this is its first step."""
         self.model.stage = self._schedule.stage_of(self.step)
         if self._schedule.begins(self.step):
             self.model.eval()
@@ -219,6 +219,7 @@ class Loop:
         return self._epoch.batches[self._epoch.position - 1]
 
     def _draw(self) -> None:
+        """Draw the batches of a new epoch."""
         start = self._generator.get_state()
         self._epoch = _Epoch(start, self.data.batches(self._planning, self._generator), 0)
 
@@ -246,7 +247,7 @@ class Loop:
             {
                 **self.optimiser.state_dict(),
                 "state": {
-                    i: {key: found[name] for key, found in moments.items()}
+                    i: {key: values[name] for key, values in moments.items()}
                     for i, name in enumerate(self.parameters)
                     if name in moments["step"]
                 },

@@ -20,8 +20,8 @@ def training_progress(*, lines: bool = False) -> Iterator[Callable[[Progress], o
     Of several processes that train together, only the first one (rank 0) shows anything.
 
     Args:
-        lines: print a line for each evaluation if standard error is not a terminal; otherwise
-            nothing is shown there.
+        lines: if standard error is not a terminal, print a line for each evaluation instead of
+            nothing.
     """
     if os.environ.get("RANK", "0") != "0":
         yield id
@@ -65,5 +65,5 @@ def _print_evaluation(progress: Progress) -> None:
 
 
 def _speed(progress: Progress) -> str:
-    """The number of words that the step read in a second."""
+    """Return the number of words per second of a step."""
     return f"{progress.words / max(progress.seconds, 1e-9):,.0f}"

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 LONGEST_SHARE = 0.999
-"""The share of training windows that are not longer than the longest input of the trained model."""
+"""The share of training windows that are not longer than `max_length` of the trained model."""
 HUMAN_SHARE, MOST_REPEATS = 0.1, 10
-"""Each human-labelled document is repeated, up to 10 times, until they make up a tenth of the
+"""Human-labelled documents are repeated, up to 10 times each, so that they make up a tenth of the
 training data."""
 
 
@@ -88,11 +88,11 @@ def train(
         encoder: the embedded encoder, a folder, or a name on the Hugging Face hub.
         epochs: the number of passes over the training data; at least `training.min_steps` steps are
             taken.
-        batch_size: the most sentences in a batch.
-        learning_rate: the highest learning rate, after warm-up.
+        batch_size: maximum number of sentences in a batch.
+        learning_rate: peak learning rate, after warm-up.
         seed: the seed of all random numbers.
         device: `auto` (the GPU if there is one), `cpu`, `cuda` or `cuda:N`.
-        precision: `auto`, `float32` or `bfloat16`, of the encoder in training.
+        precision: number format of the encoder in training: `auto`, `float32` or `bfloat16`.
         config: all other settings; see `load_config`.
         output: a folder for the run: `config.toml`, `history.jsonl`, `checkpoints/` during
             training, and the model, `best/`. With it, Ctrl-C and SIGTERM finish the step, write a
@@ -108,7 +108,7 @@ def train(
         name_types: entity types whose terms were matched as names (`on_names` of `annotate`), saved
             with the model.
         card: further facts for the model card.
-        notes: counts what was left out.
+        notes: counts everything that was left out or could not be written.
 
     Raises:
         InputError: the data or the settings are wrong.
@@ -196,7 +196,7 @@ def _train(
     model.group = group
     model.encoder.mixed = mixed
     if group.rank:
-        torch.manual_seed(config.training.seed + group.rank)  # of dropout
+        torch.manual_seed(config.training.seed + group.rank)  # for dropout
     recognizer = Recognizer(model, config, name_types=name_types)
     selection = select_weights(recognizer, gold, config.training)
     sizes = {"training documents": len(documents), "documents labelled by people": len(labelled)}
@@ -215,13 +215,13 @@ def _train(
                 folder.start(config)
             loop.start()
         _run(loop, recognizer, folder, interrupt, history, on_step if group.rank == 0 else id)
-        model.encoder.mixed = has_bfloat16(device)  # as it will be wherever it is loaded
+        model.encoder.mixed = has_bfloat16(device)  # as in a loaded model
         recognizer.mentions = remember(recognizer, [*documents, *labelled], config.training.seed)
         if gold:
             calibrate(model, gold, config.training)
-            found = score(zip(gold, recognizer.predict([document.bare() for document in gold]), strict=True))
+            scores = score(zip(gold, recognizer.predict([document.bare() for document in gold]), strict=True))
             recognizer.card |= {
-                "scores": [{"corpus": "the development data", **found.overall.as_dict()}],
+                "scores": [{"corpus": "the development data", **scores.overall.as_dict()}],
                 "scores of entities calibrated on": f"{len(gold):,} development documents",
             }
         if folder:
@@ -272,11 +272,11 @@ def _run(
             check_same(loop.model, loop.group)
         if not folder or progress.step == progress.steps:
             continue
-        asked = interrupt is not None and interrupt.is_requested
-        flags = torch.tensor([asked, folder.is_due(loop.settings.checkpoint_minutes)])
-        stop, save = (loop.group.sum(flags.long()) > 0).tolist()  # all processes do the same
+        requested = interrupt is not None and interrupt.is_requested
+        flags = torch.tensor([requested, folder.is_due(loop.settings.checkpoint_minutes)])
+        stop, save = (loop.group.sum(flags.long()) > 0).tolist()  # all processes must decide alike
         if stop or save:
             folder.save(loop.state())
-            loop.group.wait()  # for the one that writes
+            loop.group.wait()  # for the process that writes
         if stop:
             raise Interrupted(stopped_message(folder, progress) if loop.group.rank == 0 else "")

@@ -15,7 +15,7 @@ class Schedule:
     """The steps of a run, counted from 0.
 
     Args:
-        stages: of the model.
+        stages: the stages of the model.
         steps: total number of steps of stages whose shares sum to 1.
         warmup: length of the warm-up of each stage: a number of steps, or a fraction of its steps if below 1.
 
@@ -27,7 +27,7 @@ class Schedule:
         self._stages, self._warmup = stages, warmup
         self._starts = [0]
         for end in accumulate(stage.share for stage in stages):
-            self._starts.append(max(steps_within(end, steps), self._starts[-1] + 1))  # at least a step each
+            self._starts.append(max(steps_within(end, steps), self._starts[-1] + 1))  # each stage has at least one step
         self.steps = self._starts[-1]
 
     def stage_of(self, step: int) -> int:

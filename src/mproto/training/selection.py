@@ -43,7 +43,7 @@ class Selection(ABC):
 
     @abstractmethod
     def restore(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-        """Restore what a checkpoint holds."""
+        """Restore the tensors and values of a checkpoint."""
 
 
 class Best(Selection):
@@ -86,7 +86,7 @@ class Average(Selection):
     Prototypes are averaged like weights.
 
     Args:
-        share: of the steps that count.
+        share: final fraction of the steps to average over; only steps that count are included.
         samples: approximate number of weights in the average.
     """
 

@@ -1,1 +1,1 @@
-"""What each command does, from files to files; one function for each command."""
+"""The work of the commands, from input files to output files; one function for each command."""

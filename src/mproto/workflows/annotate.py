@@ -1,4 +1,4 @@
-"""Label a corpus with a gazetteer, document by document: what the command `annotate` does."""
+"""Label a corpus with a gazetteer, document by document: the work of `mproto annotate`."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def annotate_file(
     labels: Counter[str] = Counter()
     name_types: set[str] = set()
     scorer, has_gold = Scorer(), False
-    found = words = longest = 0
+    count = words = longest = 0
 
     def documents() -> Iterator[Document]:
-        nonlocal found, words, longest, has_gold
+        nonlocal count, words, longest, has_gold
         read = reader.read(source, options)
         for document in annotate(
             read,
@@ -99,7 +99,7 @@ def annotate_file(
             cache_folder=cache_folder,
             on_names=name_types.update,
         ):
-            found += 1
+            count += 1
             length = document.word_count
             words += length
             if length > longest:
@@ -110,14 +110,14 @@ def annotate_file(
                 has_gold = True
                 scorer.add(document.text, document.gold, document.spans)
             yield document
-        if not found:
-            raise source.error("holds no document", hint="check the file")
+        if not count:
+            raise source.error("contains no document", hint="check the file")
 
     try:
         written = write_documents(documents(), output, writer, options, force=force, notes=source.notes)
     except InputError as error:
         raise error.at(source.path) from None
-    _warn(source, gazetteer, found, longest, labels.total())
+    _warn(source, gazetteer, count, longest, labels.total())
     return Annotated(
         written.documents,
         words,

@@ -56,13 +56,13 @@ def convert(
     check_apart(source, Path(output), is_folder=writer.is_folder)
 
     def documents() -> Iterator[Document]:
-        found = 0
+        count = 0
         for document in reader.read(source, options):
-            found += 1
+            count += 1
             yield document
-        if not found:
-            what = f"holds no valid document ({source.notes.rejected} are wrong)"
-            raise source.error(what if source.notes.rejected else "holds no document", hint="check the file")
+        if not count:
+            what = f"contains no valid document ({source.notes.rejected} are wrong)"
+            raise source.error(what if source.notes.rejected else "contains no document", hint="check the file")
 
     try:
         written = write_documents(documents(), output, writer, options, force=force, notes=source.notes)

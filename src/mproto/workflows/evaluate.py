@@ -1,6 +1,6 @@
-"""Score a model on a file: what the command `evaluate` does.
+"""Score a model on a file: the work of `mproto evaluate`.
 
-Exported models need no torch for it.
+For exported models, this does not need torch.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def evaluate_file(
 
     Args:
         recognizer: the model, with or without a gazetteer.
-        source: the documents. Human labels count if a document has distant labels too.
+        source: the documents. If a document has human and distant labels, the human labels count.
         terms: terms of a gazetteer, for separate scores on entities that are in it and entities
             that are not.
-        read_format: detected from the content if not given.
+        read_format: the format of the file; detected from its content if not given.
         options: how to read the file.
         batch_size: the number of windows in a batch.
         bootstrap: the number of bootstrap resamples; 0 for no intervals.
@@ -49,13 +49,13 @@ def evaluate_file(
     documents = (document.with_gold() for document in read_documents(source, read_format, options))
     gold, again = tee(documents)
     predicted = recognizer.predict((document.bare() for document in again), batch_size=batch_size)
-    found = any_gold = False
-    for right, guess in zip(gold, predicted, strict=True):
-        found, any_gold = True, any_gold or bool(right.spans)
-        scorer.add(right.text, right.spans, guess.spans)
-    if not found or not any_gold:
+    any_document = any_gold = False
+    for expected, actual in zip(gold, predicted, strict=True):
+        any_document, any_gold = True, any_gold or bool(expected.spans)
+        scorer.add(expected.text, expected.spans, actual.spans)
+    if not any_document or not any_gold:
         raise source.error(
-            "holds no labelled entity to compare with" if found else "holds no document",
+            "contains no labelled entity to compare with" if any_document else "contains no document",
             hint="name a human-labelled corpus",
         )
     return scorer.scores(bootstrap=bootstrap, seed=seed)

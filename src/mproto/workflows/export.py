@@ -1,6 +1,6 @@
-"""Export a model: what the command `export` does.
+"""Export a model: the work of `mproto export`.
 
-The export is compared with the original before it is put in place.
+The export is compared with the original before its folder appears.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Format = Literal["onnx", "transformers"]
 FORMATS: tuple[Format, ...] = ("onnx", "transformers")
 WRITTEN = (".json", ".md", ".onnx", ".safetensors", ".txt")
 MOST_DOCUMENTS = 300
-"""The number of documents that the two models are compared on."""
+"""Maximum number of documents to compare the two models on."""
 
 
 def export_model(
@@ -38,7 +38,7 @@ def export_model(
 ) -> Comparison:
     """Export a model.
 
-    The output is written only as a whole, and only if it agrees with the original.
+    The output is written as a whole or not at all, and only if it agrees with the original.
 
     Args:
         model: the model's folder, or its name on the Hugging Face hub.
@@ -57,8 +57,8 @@ def export_model(
     """
     if int8 and format != "onnx":
         raise InputError("only ONNX exports can have 8-bit weights", hint="leave --int8 out")
-    own = model_folder(Path(model)).resolve()
-    if output.resolve() in (own, own.parent) and own.exists():
+    original = model_folder(Path(model)).resolve()
+    if output.resolve() in (original, original.parent) and original.exists():
         what = "is the folder of the model itself, which the export would replace"
         raise InputError(what, path=output, hint="name another output")
     with Outputs(force=force) as outputs:

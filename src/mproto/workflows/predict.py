@@ -1,4 +1,4 @@
-"""Find entities in files: what the command `predict` does."""
+"""Find entities in files: the work of `mproto predict`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Reading(NamedTuple):
-    """How documents are read and tagged.
+    """Options for reading and tagging documents.
 
     Attributes:
         format: the format of the documents; detected from their content if not given.
@@ -102,11 +102,11 @@ PREDICTIONS = Records[Document](
     to_record=lambda document: [document.spans, document.meta["scores"]],
     from_record=_from_record,
 )
-"""How the log of an interrupted run holds predictions: the spans and their scores."""
+"""The format of predictions in the log of an interrupted run: the spans and their scores."""
 
 
 def _about(recognizer: Recognizer, reading: Reading) -> str:
-    """Return what the result depends on, other than the documents."""
+    """Identify everything that the result depends on, except the documents."""
     terms = recognizer.terms
     combined = (
         None
@@ -146,7 +146,7 @@ def predict_documents(recognizer: Recognizer, source: Source, reading: Reading =
 def _reader(recognizer: Recognizer, source: Source, reading: Reading) -> Format:
     """Return the format of the documents.
 
-    A wrong threshold is reported here, before errors are blamed on the file.
+    Also check the threshold, so that a wrong one is not reported as an error in the file.
     """
     thresholds(reading.threshold, recognizer.labels)
     return find_format(source, reading.format)

@@ -1,4 +1,4 @@
-"""Write a report on a training run: what the command `report` does."""
+"""Write a report on a training run: the work of `mproto report`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def report_run(
     Args:
         folder: the folder of the run, or of a model.
         output: the HTML file.
-        source: the corpus; without one, the report covers the run alone.
+        source: the corpus; without one, the report covers only the run.
         gazetteer: terms that label the corpus; the corpus's own labels then count as human labels.
             Without a gazetteer, its own labels count as distant labels.
         match_options: how to match the terms.
@@ -56,13 +56,13 @@ def report_run(
         restore_state(recognizer, folder)
         documents = list(read_documents(source, read_format, options)) if source else []
         if source and not any(document.word_count for document in documents):
-            raise source.error("holds no document with words", hint="name another corpus")
+            raise source.error("contains no document with words", hint="name another corpus")
         if human_labels:
             documents = [d if d.gold is not None else d.with_spans((), d.spans) for d in documents]
         if gazetteer is not None:
             documents = list(annotate(documents, gazetteer, options=recognizer.matching(gazetteer, match_options)))
         known = gazetteer.surfaces if gazetteer else ()
         name = source.path.name if source else ""
-        found = report(recognizer, read_history(folder), documents, corpus=name, known=known)
-        file.write(report_page(found))
-    return found
+        data = report(recognizer, read_history(folder), documents, corpus=name, known=known)
+        file.write(report_page(data))
+    return data

@@ -1,4 +1,4 @@
-"""Score one file against another: what the command `score` does."""
+"""Score one file against another: the work of `mproto score`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def score_files(
     Both files must contain the same documents in the same order.
 
     Args:
-        gold: documents with gold spans. Human labels count if a document has distant labels too.
+        gold: documents with gold spans. If a document has human and distant labels, the human ones
+            count.
         predicted: documents with predicted spans.
         format: the format of both files; detected from their content if not given.
         options: how to read them.
@@ -53,23 +54,23 @@ def _pairs(
     gold: Source, predicted: Source, format: str | None, options: Options
 ) -> Iterator[tuple[Document, Document]]:
     documents = zip_longest(read_documents(gold, format, options), read_documents(predicted, format, options))
-    for number, (right, guess) in enumerate(documents, 1):
-        if right is None or guess is None:
-            short = gold if right is None else predicted
+    for number, (expected, actual) in enumerate(documents, 1):
+        if expected is None or actual is None:
+            short = gold if expected is None else predicted
             raise short.error(
                 f"ends after {number - 1} documents, before the other file",
                 hint="both files must contain the same documents",
             )
-        if right.text != guess.text:
-            moved = onto_text(guess, right.text)
+        if expected.text != actual.text:
+            moved = onto_text(actual, expected.text)
             if moved is not None:
-                yield _gold(right), moved
+                yield _gold(expected), moved
                 continue
             raise predicted.error(
-                f"document {number} is {guess.text[:60]!r} here and {right.text[:60]!r} in {gold.path}",
+                f"document {number} is {actual.text[:60]!r} here and {expected.text[:60]!r} in {gold.path}",
                 hint="both files must contain the same documents in the same order",
             )
-        yield _gold(right), guess
+        yield _gold(expected), actual
 
 
 def _gold(document: Document) -> Document:

@@ -1,4 +1,4 @@
-"""Train on files: what the command `train` does."""
+"""Train on files: the work of `mproto train`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mproto.training.loop import Progress
 
 QUICK = 20_000
-"""The number of words that the report at the end of training samples."""
+"""The maximum number of words in the sample for the report at the end of training."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def train_files(
     documents = list(read_documents(source, read_format, options)) if source else []
     human = [document.with_gold() for document in read_documents(labelled, read_format, options)] if labelled else []
     if labelled and not any(document.spans for document in human):
-        raise labelled.error("holds no labelled entity", hint="name a human-labelled file")
+        raise labelled.error("contains no labelled entity", hint="name a human-labelled file")
     card: dict[str, Any] = {}
     name_types: set[str] = set()
     if gazetteer is not None:
@@ -134,7 +134,7 @@ def train_files(
             notes=first.notes,
         )
     except DataError as error:
-        if source and labelled:  # the message names the document; which of the two files it is in is not known
+        if source and labelled:  # the document may be in either of the two files
             raise
         raise error.at(first.path) from None
     finally:
@@ -160,7 +160,7 @@ def _write_report(
         return path
     known = gazetteer.surfaces if gazetteer else ()
     try:
-        found = report(
+        data = report(
             result.recognizer,
             list(result.history),
             documents,
@@ -169,8 +169,8 @@ def _write_report(
             most_words=QUICK,
         )
         with Outputs() as outputs:
-            outputs.open(path).write(report_page(found))
-    except (Exception, KeyboardInterrupt) as error:  # the model is saved; a report that fails must not hide that
+            outputs.open(path).write(report_page(data))
+    except (Exception, KeyboardInterrupt) as error:  # the model is saved, and a failed report must not hide that
         if os.environ.get("MPROTO_DEBUG"):
             raise
         reason = str(error) or type(error).__name__

@@ -37,7 +37,7 @@ class Targets(NamedTuple):
     """Training targets of a batch.
 
     Attributes:
-        gaps: (G,) long, the word before each gap between two words whose target is known.
+        gaps: (G,) long, the index of the word before each gap that has a known target.
         ties: (G,) long, TIE or BREAK.
         first, last: (S,) long, first and last word of each piece between breaks.
         allowed: (S, K) bool, its possible types; the first column is no entity.
@@ -94,9 +94,10 @@ class AutoNERModel(Model):
         tying = -gaps.gather(1, targets.ties.unsqueeze(-1)).sum() / counts[0]
         typing = typing_loss(types, targets.allowed) / counts[1]
         logs = {"tying": tying.item() * self.group.size, "typing": typing.item() * self.group.size}
-        return Step((tying + typing) * self.group.size, 1, logs)  # gradients must be summed
+        return Step((tying + typing) * self.group.size, 1, logs)  # gradients must be summed, not averaged
 
     def targets(self, batch: Batch) -> Targets:
+        """Return the training targets of a labelled batch."""
         assert batch.labels is not None
         labels = batch.labels.tolist()
         class_of = [*self.class_of_tag, -1, -1]

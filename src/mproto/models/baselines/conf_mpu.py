@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from mproto.models.batch import Batch, Window
 
 ETA = 0.5
-"""η, the confidence from which on a word counts as part of an entity."""
+"""η: words with a higher confidence count as part of an entity."""
 CONFIDENCE_SHARE = 0.33
-"""Fraction of the steps that trains the first model."""
+"""Fraction of the steps that train the first model."""
 MIN_CONFIDENCE = 1e-6
 """Words are weighted by 1/λ̂, which must stay finite."""
 

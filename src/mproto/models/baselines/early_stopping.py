@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class EarlyStoppingModel(TaggerModel):
-    """The plain tagger, trained for a fraction of the usual steps; with development data, the best checkpoint of them."""
+    """The plain tagger, trained for a fraction of the usual steps.
+
+    Development data, if there are any, select the best checkpoint.
+    """
 
     def __init__(self, encoder: Encoder, labels: Iterable[str], config: Config) -> None:
         super().__init__(encoder, labels, config)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MAX_ENTITIES = 0.9
 """Maximum sum of estimated priors."""
 HOLD_OUT_SHARE = 0.2
-"""Fraction of the steps that estimates the priors."""
+"""Fraction of the steps after which the priors are estimated."""
 
 
 class PositiveUnlabelledModel(TaggerModel, UsesEstimate):
@@ -91,7 +91,7 @@ class PositiveUnlabelledModel(TaggerModel, UsesEstimate):
             return super().step(batch, progress)
         assert batch.labels is not None
         part = self.risk(self.logits(batch), batch)
-        return Step(part * self.group.size, 1)  # means over the words of all processes: gradients must be summed
+        return Step(part * self.group.size, 1)  # the means are over all processes, so gradients must be summed
 
     def risk(self, logits: Tensor, batch: Batch) -> Tensor:
         """Return this process's part of the loss."""

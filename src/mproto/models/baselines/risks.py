@@ -64,15 +64,15 @@ def class_means(losses: Tensor, labels: Tensor, classes: int, all_reduce: AllRed
 
 
 def mpn(found: Risks, priors: Tensor, weight: float) -> Tensor:
-    """Treat unlabelled words as O: m Σ π_i R_i⁺ + (1 − Σ π_i) R_U⁻."""
+    """Return the loss that treats unlabelled words as O: m Σ π_i R_i⁺ + (1 − Σ π_i) R_U⁻."""
     return weight * (priors * found.positive).sum() + (1 - priors.sum()) * found.unlabelled
 
 
 def mpu(found: Risks, priors: Tensor, weight: float, all_reduce: AllReduce = single_process) -> Tensor:
-    """Multi-class positive-unlabelled learning, with its non-negative correction.
+    """Return the loss of multi-class positive-unlabelled learning, with its non-negative correction.
 
-    A = R_U⁻ − Σ π_i R_i⁻ estimates the loss on non-entities, which cannot be negative. If the estimate is, the model has
-    memorised the sample; the loss is then −A alone, which undoes some of it.
+    A = R_U⁻ − Σ π_i R_i⁻ estimates the loss on non-entities, which cannot be negative. If A is negative, the model has
+    memorised the sample; the loss is then only −A, which reverses some of the memorisation.
     """
     others = found.unlabelled - (priors * found.negative).sum()
     if all_reduce(others.detach()) < 0:
@@ -90,10 +90,11 @@ def conf_mpu(
     eta: float,
     all_reduce: AllReduce = single_process,
 ) -> Tensor:
-    """Multi-class positive-unlabelled learning with λ̂, an estimate of each word's entity probability.
+    """Return the loss of multi-class positive-unlabelled learning with confidences.
 
-    Unlabelled words count as O only if λ̂ ≤ η. Labelled words with λ̂ > η replace the others, with weight 1/λ̂. If the
-    positive part is negative, the loss is the negative part alone.
+    λ̂ is an estimate of each word's entity probability. Unlabelled words count as O only if λ̂ ≤ η.
+    Labelled words with λ̂ > η replace the others, with weight 1/λ̂. If the positive part is
+    negative, the loss is only the negative part.
 
     Args:
         logits: (N, K).

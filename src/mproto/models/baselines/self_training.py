@@ -38,7 +38,7 @@ class SelfTrainingModel(Model, UsesEstimate):
 
     Args:
         student: a model of any other method.
-        settings: of self-training.
+        settings: the settings of self-training.
     """
 
     def __init__(self, student: Model, settings: SelfTraining) -> None:
@@ -136,16 +136,16 @@ class SelfTrainingModel(Model, UsesEstimate):
         with torch.no_grad():
             taught = teacher.decide(batch)
         answered = self._synced_student().decide(batch, taught)
-        loss, sure, asked = torch.zeros((), device=self.device), 0, 0
+        loss, sure, total = torch.zeros((), device=self.device), 0, 0
         for answers, predicted in zip(answered.answers, taught.answers, strict=True):
             targets = soft_targets(predicted.exp(), self.group.sum)
             kept = targets.amax(-1) > self.settings.confidence
             loss = loss + soft_cross_entropy(answers[kept], targets[kept])
-            sure, asked = sure + int(kept.sum()), asked + len(kept)
-        all_sure, all_asked = self.group.sum(torch.tensor([sure, asked])).tolist()
-        return Step(loss / max(sure, 1), sure, {"sure": all_sure / max(all_asked, 1)}, self._after)
+            sure, total = sure + int(kept.sum()), total + len(kept)
+        all_sure, all_total = self.group.sum(torch.tensor([sure, total])).tolist()
+        return Step(loss / max(sure, 1), sure, {"sure": all_sure / max(all_total, 1)}, self._after_step)
 
-    def _after(self) -> None:
+    def _after_step(self) -> None:
         self._steps_taught += 1
         if self._steps_taught % self.settings.refresh == 0:
             self._teacher[0].load_state_dict(self.student.state_dict())

@@ -65,8 +65,8 @@ class SpanSamplingModel(Model):
             }
             chosen += [(*span, number) for span, number in labelled.items()]
             words = own.stop - own.start
-            wanted = int(self.settings.ratio * words) + 1 if words else 0
-            chosen += [(*span, 0) for span in random_spans(own.start, own.stop, wanted, labelled)]
+            count = int(self.settings.ratio * words) + 1 if words else 0
+            chosen += [(*span, 0) for span in random_spans(own.start, own.stop, count, labelled)]
         return chosen
 
     def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:  # noqa: ARG002
@@ -88,15 +88,18 @@ class SpanSamplingModel(Model):
         numbers = classes[entities].tolist()
         candidates = list(zip(*(t[entities].tolist() for t in (scores, first, last)), strict=True))
         kept = [
-            (WordSpan(start, end + 1, self.labels[numbers[place] - 1]), score)
-            for place in greedy(candidates)
-            for score, start, end in [candidates[place]]
+            (WordSpan(start, end + 1, self.labels[numbers[index] - 1]), score)
+            for index in greedy(candidates)
+            for score, start, end in [candidates[index]]
         ]
         return tag_words(batch, kept, self.tags)
 
 
 def random_spans(start: int, stop: int, count: int, without: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Draw spans (first and last word) of the words from start to stop, without some; all if there are fewer than `count`."""
+    """Draw up to `count` spans (first and last word) within the words from start to stop.
+
+    Spans in `without` are not drawn.
+    """
     excluded = set(without)
     words = stop - start
     first, last = torch.triu_indices(words, words)

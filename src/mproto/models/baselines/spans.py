@@ -42,8 +42,8 @@ class SpanScorer(nn.Module):
             first: (S,) long, the first word of each span.
             last: (S,) long, its last word.
         """
-        own = self.first(features)[first] + self.last(features)[last]
-        scores: Tensor = self.output(torch.tanh(own + self.product(features[first] * features[last])))
+        hidden = self.first(features)[first] + self.last(features)[last]
+        scores: Tensor = self.output(torch.tanh(hidden + self.product(features[first] * features[last])))
         return scores
 
 
@@ -69,12 +69,12 @@ def greedy(candidates: Iterable[tuple[float, int, int]]) -> list[int]:
     spans = list(candidates)
     taken: set[int] = set()
     kept = []
-    for place in sorted(range(len(spans)), key=lambda place: -spans[place][0]):
-        _, first, last = spans[place]
+    for index in sorted(range(len(spans)), key=lambda index: -spans[index][0]):
+        _, first, last = spans[index]
         words = range(first, last + 1)
         if taken.isdisjoint(words):
             taken.update(words)
-            kept.append(place)
+            kept.append(index)
     return sorted(kept)
 
 
@@ -90,11 +90,11 @@ def tag_words(batch: Batch, spans: Sequence[tuple[WordSpan, float]], tags: Seque
         tags: all tags in order.
     """
     numbers = {tag: number for number, tag in enumerate(tags)}
-    found, scores = torch.zeros(len(batch.rows), dtype=torch.long), torch.ones(len(batch.rows))
+    word_tags, scores = torch.zeros(len(batch.rows), dtype=torch.long), torch.ones(len(batch.rows))
     inner = {own.start for window, own in batch.own_words if window.start > 0}
     for (start, end, label), score in spans:
-        found[start:end] = numbers[f"I-{label}"]
+        word_tags[start:end] = numbers[f"I-{label}"]
         if start not in inner:
-            found[start] = numbers[f"B-{label}"]
+            word_tags[start] = numbers[f"B-{label}"]
         scores[start:end] = score
-    return found.to(batch.rows.device), scores.to(batch.rows.device)
+    return word_tags.to(batch.rows.device), scores.to(batch.rows.device)

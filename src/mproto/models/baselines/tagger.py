@@ -38,8 +38,8 @@ class TaggerModel(Model):
 
     def logits(self, batch: Batch) -> Tensor:
         """Return the logits of words and tags, (W, T)."""
-        found: Tensor = self.head(self.dropout(self.encoder(batch)))
-        return found
+        logits: Tensor = self.head(self.dropout(self.encoder(batch)))
+        return logits
 
     def step(self, batch: Batch, progress: float) -> Step:  # noqa: ARG002
         assert batch.labels is not None
