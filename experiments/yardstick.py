@@ -29,7 +29,14 @@ def cell_name(data: str, epochs: int, seed: int) -> str:
 
 
 def cells() -> list[str]:
-    return [cell_name(data, EPOCHS[0], seed) for data in DATA for seed in SEEDS]
+    """Return the cells that are done, and the next one of each data set and seed that has not converged."""
+    names = []
+    for data in DATA:
+        for seed in SEEDS:
+            runs = _done(data, seed)
+            known = len(runs) if has_converged(runs) else len(runs) + 1
+            names += [cell_name(data, epochs, seed) for epochs in EPOCHS[:known]]
+    return names
 
 
 def cell(data: str, seed: int) -> Cell:
