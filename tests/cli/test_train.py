@@ -277,7 +277,7 @@ def test_messages_during_and_after_training(tmp_path: Path, capsys: pytest.Captu
     assert call("train", *arguments, *further, "--tensorboard", "--device", "cpu") == 0
     shown = capsys.readouterr()
     assert [line.split("  ")[0] for line in shown.err.splitlines()] == ["step 3 of 6", "step 6 of 6"]
-    assert "estimated share of entities among unlabelled words:" in shown.out
+    assert "estimated share of entities among words labelled O:" in shown.out
     assert any((tmp_path / "run" / "tensorboard").iterdir())
     assert call("train", *arguments, *further, "--resume", "--json") == 0  # it is finished: nothing is trained
     shown = capsys.readouterr()

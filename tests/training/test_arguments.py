@@ -124,5 +124,6 @@ def test_a_line_for_each_evaluation_elsewhere(monkeypatch: pytest.MonkeyPatch) -
         show(Progress(1, 2, 0.5, 0.25, 1e-3, 100, 0.1))
         show(Progress(2, 2, 1.0, 0.25, 1e-3, 100, 0.1, 5, {"kept": 0.9}, 0.5, True))
     assert (
-        stream.getvalue() == "step 2 of 2  loss 0.2500  score 50.00 (best)  kept 90.0 %  words/s 1,000  memory 5 MB\n"
+        stream.getvalue()
+        == "step 2 of 2  loss 0.2500  score 50.00 (best)  O words used 90.0 %  words/s 1,000  memory 5 MB\n"
     )

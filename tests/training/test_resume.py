@@ -301,7 +301,7 @@ def test_the_same_signal_twice_is_one(config: Config, tmp_path: Path) -> None:
             for _ in range(2):
                 os.kill(os.getpid(), signal.SIGTERM)
 
-    with pytest.raises(Interrupted, match=f"stopped after step 3 of {FEWER}, which is kept"):
+    with pytest.raises(Interrupted, match=f"stopped after step 3 of {FEWER}; its checkpoint is in"):
         train(labelled(240), config=config, output=tmp_path, on_step=twice)
 
 

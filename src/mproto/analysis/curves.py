@@ -39,7 +39,7 @@ def curves(history: Sequence[Progress]) -> dict[str, list[Curve]]:
             *(Curve(name.replace("_", " "), _smooth(logs[name])) for name in parts if name in logs),
         ],
         "Score": [Curve("score", tuple((p.step, p.score) for p in history if p.score is not None))],
-        "Share of O words used in training": [Curve("share", _smooth(logs.get("kept", [])))],
+        "Share of words labelled O used in training": [Curve("share", _smooth(logs.get("kept", [])))],
         "Share of words with a confident teacher": [Curve("share", _smooth(logs.get("sure", [])))],
         "Similarity of words to their prototypes, by class": [  # 0 means that the step had no word of the class
             Curve(name.partition(".")[2], _smooth([(x, y) for x, y in values if y]))

@@ -16,7 +16,7 @@ from mproto.cli.arguments import (
     match_options,
     options,
 )
-from mproto.cli.console import notes_as_dict, print_json, print_notes, progress
+from mproto.cli.console import notes_as_dict, output_name, print_json, print_notes, progress
 from mproto.cli.tables import percent
 from mproto.errors import Notes
 
@@ -81,7 +81,7 @@ def run(parsed: argparse.Namespace) -> None:
         overall = done.scores.overall
         measures = (percent(value) for value in (overall.precision, overall.recall, overall.f1))
         out.write("against the gold spans: precision {}, recall {}, F1 {}\n".format(*measures))
-    out.write(f"output: {parsed.output}\n")
+    out.write(f"output: {output_name(parsed.output)}\n")
 
 
 def _as_dict(done: Annotated, output: Path) -> dict[str, Any]:

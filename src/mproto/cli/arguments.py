@@ -23,7 +23,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--from", dest="read_format", metavar="FORMAT", help="format of the input (default: detected from its content)"
     )
     group.add_argument(
-        "--scheme", choices=("io", "bio", "iob1", "bioes"), help="tagging scheme (default: detected from the tags)"
+        "--scheme",
+        choices=("io", "bio", "iob1", "bioes"),
+        help="tagging scheme; bioes also reads BILOU (default: detected from the tags)",
     )
     group.add_argument("--bare-tags", action="store_true", help="tags have no prefix: PER, not B-PER or I-PER")
     group.add_argument(
@@ -129,10 +131,13 @@ def add_lookup(parser: argparse.ArgumentParser) -> None:
         "--matching",
         choices=("default", "paper"),
         default="default",
-        help="matching rules (paper: those of its data sets)",
+        help="matching rules; paper: as in the MProto paper's data sets",
     )
     group.add_argument(
-        "--fraction", type=float, metavar="P", help="use only the first P·n + 1 of the n terms of each type"
+        "--fraction",
+        type=float,
+        metavar="P",
+        help="use only the first int(P·n) + 1 of the n terms of each type, as in the paper",
     )
     group.add_argument(
         "--no-cache", action="store_true", help="do not cache the search index of a large gazetteer on disk"
@@ -151,23 +156,26 @@ def add_matching(parser: argparse.ArgumentParser, *, several: bool = False) -> N
     group.add_argument(
         "--names",
         metavar="A,B,…",
-        help="types that are names: if a term begins with a capital, so must its mentions; none for no type (default: "
-        "detected in the labelled documents, or known from training)",
+        help="comma-separated types that are proper names: a capital at the start of a term's word must also be in the "
+        "text; 'none': no type. Default: detected from the documents that are matched; with a model, as in training",
     )
     group.add_argument("--normalise", choices=("NFC", "NFKC", "none"), default="NFC", help="Unicode normalisation")
     group.add_argument("--plurals", action="store_true", help="match singular and plural forms too")
     group.add_argument("--hyphens", action="store_true", help="match forms with and without hyphens too")
-    group.add_argument("--min-length", type=int, default=1, metavar="N", help="skip shorter terms")
+    group.add_argument("--min-length", type=int, default=1, metavar="N", help="skip terms shorter than N characters")
     group.add_argument("--stop", type=Path, metavar="FILE", help="a file of terms to skip, one per line")
     group.add_argument(
         "--ambiguous",
         choices=("drop", "first", "keep-all") if several else ("drop", "first"),
         default="drop",
-        help="label of a term with several types: none (drop, default), the first (first)"
-        + ", all (keep-all)" * several,
+        help="what a term listed under several types gets: drop (default): no label; first: its first type"
+        + "; keep-all: all its types" * several,
     )
     group.add_argument(
-        "--priority", metavar="A,B,…", default="", help="types that win if a term has several, strongest first"
+        "--priority",
+        metavar="A,B,…",
+        default="",
+        help="types in order of precedence for terms with several types",
     )
 
 

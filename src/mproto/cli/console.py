@@ -34,6 +34,11 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
+def output_name(output: Path) -> str:
+    """Return the name of an output for messages; `-` is standard output."""
+    return "standard output" if str(output) == "-" else str(output)
+
+
 def print_notes(notes: Notes) -> None:
     """Print the counts of changes, losses and skipped records on standard error."""
     for message in notes.messages():

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mproto.cli.arguments import add_reading, add_writing, options
-from mproto.cli.console import notes_as_dict, print_json, print_notes, progress
+from mproto.cli.console import notes_as_dict, output_name, print_json, print_notes, progress
 from mproto.errors import InputError, Notes
 
 if TYPE_CHECKING:
@@ -61,4 +61,4 @@ def run(parsed: argparse.Namespace) -> None:
         return
     print_notes(notes)
     summary = f"{done.documents:,} documents with {done.spans:,} spans, {done.read_format} to {done.write_format}"
-    (sys.stderr if to_stdout else sys.stdout).write(f"{summary}: {parsed.output}\n")
+    (sys.stderr if to_stdout else sys.stdout).write(f"{summary}: {output_name(parsed.output)}\n")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "label, train, compare and tag on the bundled corpus"
 DESCRIPTION = """Label the bundled corpus (sentences about medicines and illnesses) with its
-incomplete gazetteer, train a recogniser on these labels in a minute or two, compare it with
+incomplete gazetteer, train a recogniser on these labels in a few minutes, compare it with
 dictionary lookup on human-labelled sentences, and tag three new sentences."""
 EXAMPLE = "mproto demo"
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
 SUMMARY = "list the encoders on this machine, and how to get others"
-DESCRIPTION = """List the encoders that can be used offline: the embedded one, and those in the
+DESCRIPTION = """List the encoders that can be used offline: the bundled one, and those in the
 Hugging Face hub's cache.
 
 Other encoders need no installation: with a network connection, pass the name of any encoder on

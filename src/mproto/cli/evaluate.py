@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="bootstrap resamples (default: 1000; 0: none)",
     )
-    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences in a batch (default: 64)")
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="windows per batch (default: 64)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the resampling (default: 0)")
     parser.add_argument(
         "--record",

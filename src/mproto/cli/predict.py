@@ -19,7 +19,7 @@ from mproto.cli.arguments import (
     match_options,
     options,
 )
-from mproto.cli.console import counting, notes_as_dict, print_json, print_notes, progress, stdout
+from mproto.cli.console import counting, notes_as_dict, output_name, print_json, print_notes, progress, stdout
 from mproto.errors import InputError, Notes
 from mproto.io.control_characters import escape_controls
 
@@ -56,9 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="S|TYPE=S",
         default=[],
-        help="lowest score of an entity, for all or for each type",
+        help="minimum score, for all types or per type (Chemical=0.8)",
     )
-    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences in a batch (default: 64)")
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="windows per batch (default: 64)")
     add_device(parser)
     add_gazetteer(parser, "terms to use together with the model")
     add_combination(parser)
@@ -73,7 +73,7 @@ def run(parsed: argparse.Namespace) -> None:
         given = " and ".join(f"--{name}" for name in ways) or "none of them is given"
         raise InputError(f"one of --output, --html and --highlight is needed: {given}", hint="choose one")
     if parsed.batch_size < 1:
-        raise InputError(f"--batch-size {parsed.batch_size} is not a number of sentences", hint="give 1 or more")
+        raise InputError(f"--batch-size {parsed.batch_size} is not a number of windows", hint="give 1 or more")
     if parsed.resume and ways != ["output"]:
         raise InputError(f"--{ways[0]} cannot be resumed", hint="leave --resume out")
     prints = parsed.highlight or str(parsed.output) == "-"
@@ -120,7 +120,7 @@ def run(parsed: argparse.Namespace) -> None:
     print_notes(notes)
     out = sys.stderr if str(output) == "-" else sys.stdout
     found = f"{written.documents:,} documents, {written.spans:,} entities"
-    out.write(f"{found}, found by {combined(parsed)}\noutput: {output}\n")
+    out.write(f"{found}, found by {combined(parsed)}\noutput: {output_name(output)}\n")
 
 
 def _threshold(given: list[str]) -> float | dict[str, float] | None:

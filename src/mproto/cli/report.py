@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SUMMARY = "write an HTML report on a training run: curves, prototypes, scores, missing terms"
 DESCRIPTION = """Write a self-contained HTML report on a training run: its learning curves and,
 with a corpus, the coverage of the gazetteer, scores (if the corpus has human labels), a map of
-words, a card for every prototype, the words labelled O that training leaves out, the texts to read
+words, a card for every prototype, what denoising does with words labelled O, the texts to read
 first, and terms missing from the gazetteer. mproto train writes such a report on its training data
 into the folder of the run.
 
@@ -75,9 +75,8 @@ def run(parsed: argparse.Namespace) -> None:
     print_notes(notes)
     if report.findings:
         sample = f"{report.findings.documents:,} documents, {report.findings.words:,} words"
-        sys.stdout.write(
-            f"{sample}; {len(report.findings.missing_terms):,} terms missing from the gazetteer are listed\n"
-        )
+        kind = "missing from the gazetteer" if report.findings.has_gazetteer else "found by the model"
+        sys.stdout.write(f"{sample}; {len(report.findings.missing_terms):,} terms {kind} are listed\n")
     sys.stdout.write(f"report: {parsed.output}\n")
 
 

@@ -36,13 +36,13 @@ error consists of JSON lines and contains no text of requests. The address is pr
 output."""
 EXAMPLE = "mproto serve my-run --port 8000"
 LIMITS = (
-    ("body", "N", int, "most bytes in a request"),
-    ("texts", "N", int, "most texts in a request"),
-    ("characters", "N", int, "most characters in a text"),
-    ("queue", "N", int, "most texts in the queue; further requests get status 429"),
-    ("queue_characters", "N", int, "most characters in the queue"),
-    ("batch", "N", int, "most texts in a batch"),
-    ("batch_characters", "N", int, "most characters in a batch"),
+    ("body", "N", int, "maximum number of bytes in a request"),
+    ("texts", "N", int, "maximum number of texts in a request"),
+    ("characters", "N", int, "maximum number of characters in a text"),
+    ("queue", "N", int, "maximum number of texts in the queue; further requests get status 429"),
+    ("queue_characters", "N", int, "maximum number of characters in the queue"),
+    ("batch", "N", int, "maximum number of texts in a batch"),
+    ("batch_characters", "N", int, "maximum number of characters in a batch"),
     ("wait", "MS", float, "time to wait for other texts of a batch while the model is idle, in milliseconds"),
     ("body_seconds", "S", float, "longest time for a request body to arrive, in seconds"),
     ("stop_seconds", "S", float, "longest time to answer waiting requests when the service stops, in seconds"),
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="bearer token that clients must send; MPROTO_TOKEN in the environment is safer",
     )
     parser.add_argument(
-        "--threads", type=int, metavar="N", help="threads of the model (default: chosen by the library)"
+        "--threads", type=int, metavar="N", help="CPU threads for the model (default: chosen by the library)"
     )
     add_device(parser)
     add_gazetteer(parser, "terms to use together with the model")

@@ -46,8 +46,9 @@ The output folder contains config.toml (all settings), history.jsonl (every step
 report on the run) and best/ (the model). mproto predict and mproto evaluate accept this folder.
 
 Ctrl-C finishes the step and writes a checkpoint. The same command with --resume resumes the run;
-the model is bit-identical to that of an uninterrupted run. After a crash, --resume starts from
-the last checkpoint (training.checkpoint_minutes sets how often one is written)."""
+on a CPU with the same versions, the model is bit-identical to that of an uninterrupted run. After
+a crash, --resume starts from the last checkpoint (training.checkpoint_minutes sets how often one
+is written)."""
 EXAMPLE = "mproto train --train corpus.txt --gazetteer terms/ --output my-run"
 
 
@@ -57,12 +58,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--labelled", metavar="FILE", type=Path, help="human-labelled documents to train on, few or many"
     )
     parser.add_argument(
-        "--dev", metavar="FILE", type=Path, help="human-labelled documents that select the best checkpoint"
+        "--dev",
+        metavar="FILE",
+        type=Path,
+        help="human-labelled documents that select the best checkpoint and calibrate the scores",
     )
     parser.add_argument("--output", required=True, metavar="DIR", type=Path, help="a new folder for the run")
     parser.add_argument("--method", metavar="NAME", help="mproto (default) or a baseline; see docs/baselines.md")
-    parser.add_argument("--preset", default="default", help="default, paper (the paper's text) or published (its code)")
-    parser.add_argument("--encoder", metavar="NAME", help="an encoder; see mproto encoders (default: the embedded one)")
+    parser.add_argument(
+        "--preset",
+        default="default",
+        help="default, paper (the paper's text) or published (the paper, with the prototype update of its code)",
+    )
+    parser.add_argument("--encoder", metavar="NAME", help="an encoder; see mproto encoders (default: the bundled one)")
     parser.add_argument(
         "--config", metavar="FILE", type=Path, help="a TOML file with settings; it overrides the preset"
     )
@@ -70,8 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--set",
         action="append",
         default=[],
-        metavar="SECTION.KEY=VALUE",
-        help="one setting; it overrides preset and file",
+        metavar="SETTING=VALUE",
+        help="one setting, for example training.epochs=3 or dropout=0.2; it overrides preset and file",
     )
     add_device(parser)
     parser.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
@@ -143,9 +151,9 @@ def _show(done: TrainingSummary, output: Path) -> None:
     if result.dev_f1 is not None:
         lines.append(f"best F1 on the development data: {percent(result.dev_f1)}, at step {result.best_step:,}")
     if result.unlabelled_share is not None:
-        lines.append(f"estimated share of entities among unlabelled words: {percent(result.unlabelled_share)} %")
+        lines.append(f"estimated share of entities among words labelled O: {percent(result.unlabelled_share)} %")
     if result.kept_share is not None:
-        lines.append(f"unlabelled words trained as O at the end: {percent(result.kept_share)} %")
+        lines.append(f"words labelled O that were used at the end: {percent(result.kept_share)} %")
     lines.append(f"model: {output}")
     if done.report is not None:
         lines.append(f"report: {done.report}")

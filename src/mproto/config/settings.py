@@ -47,16 +47,17 @@ class Training:
     """The training loop, the same for every method.
 
     Attributes:
-        epochs: passes over the training data; fractions are allowed.
-        min_steps: train for at least this many steps, however small the data.
-        batch_size: maximum number of sentences in a batch.
-        token_budget: maximum number of sub-words in a batch, padding included.
+        epochs: passes over the training data; fractions are allowed. Small data get more, see `min_steps`.
+        min_steps: minimum number of steps; overrides `epochs` if the data are small.
+        batch_size: maximum number of sentences in a batch; it is full when this or `token_budget` is reached.
+        token_budget: maximum number of sub-words in a batch, padding included; a longer sentence is its own batch.
         learning_rate: peak learning rate of AdamW; it falls linearly to 0 after warm-up.
         warmup: length of the warm-up: a number of steps, or a fraction of the steps if below 1.
-        evaluate_every: steps between two evaluations; 0 evaluates once per epoch, or four times in shorter runs.
+        evaluate_every: steps between two evaluations; 0 evaluates once per epoch, and at least four times per run.
+            Without development data, an evaluation only saves the model so far.
         selection: which weights to keep: `dev`, the checkpoint with the best F1 on the development data; `last`, the
             final ones, averaged; `auto` is `dev` with development data and `last` without.
-        average: with `last`, average the weights over this final fraction of the training steps.
+        average: with `selection` = `last`, average the weights over this final fraction of the training steps.
         checkpoint_minutes: minutes between two checkpoints; 0 writes one after every step.
         seed: random seed.
         device: `auto` (a GPU if there is one), `cpu`, `cuda` or `cuda:N`.
@@ -85,17 +86,22 @@ class MProto:
     Attributes:
         prototypes: M, the number of prototypes of each class.
         init: initial prototypes: `kmeans` clusters the features of each class; `random` draws directions (the paper).
-        prototype_update: how prototypes follow the mean feature of their words: `unit` keeps mean and prototype at
-            unit length; `raw` normalises neither (the paper's text); `published` is `unit`, but uses only words that are
-            predicted as labelled (the paper's code).
+        prototype_update: how prototypes follow the mean feature of their words: `unit` scales mean and prototype to
+            unit length; `raw` scales neither (the paper's text); `published` is like `unit`, but uses only words for
+            which the model predicts their label (the paper's code).
         alpha: α, the fraction of a prototype that is kept in an update.
         denoising: how to find unlabelled entities among the words labelled O: `transport` is the paper's denoised
             optimal transport; `threshold` compares their entity probability with a threshold; `none` trusts all labels.
-        denoise_after: start denoising after this fraction of the training steps.
-        beta: β, the fraction of O words to keep as O; `auto` estimates it when denoising starts.
-        labelled_share: minimum share of labelled words in the loss; fewer are weighted up. 0 weights all words equally.
+        denoise_after: fraction of the training steps after which the model's own predictions are used for denoising;
+            until then, only the neighbour prior is used (with `threshold`). With `beta` = `auto` it is also the length
+            of the hold-out phase, in which a quarter of the vocabulary is held out.
+        beta: β, the fraction of O words to learn as O; unused if `denoising` is `none`. `auto` estimates it at the end
+            of the hold-out phase: 0.5 to 1, in practice about 0.9. The paper's 0.01 works only where its Sinkhorn
+            iterations stop before they converge.
+        labelled_share: labelled words account for at least this share of the total loss weight; if they are fewer, they
+            are weighted up. 0 weights all words equally.
         temperature: τ, divides the similarities in every softmax; the paper uses none (1).
-        merge_prototypes: compute the cross-entropy over classes, merging the prototypes of a class; the paper
+        merge_prototypes: compute the loss over classes: the softmax adds up the prototypes of each class; the paper
             computes it over prototypes.
         compactness: λᶜ, the weight of the compactness loss.
         viterbi: predict the words of a sentence jointly, with transition scores counted on the training labels.
@@ -132,7 +138,7 @@ class NegativeSampling:
 
     Attributes:
         keep: probability that an O word is used in a step.
-        ratio: λ of the span form: int(λn) + 1 unlabelled spans are sampled per sentence of n words.
+        ratio: λ of the span form: int(λ·n) + 1 unlabelled spans of a sentence of n words take part in a step.
     """
 
     keep: float = number(0.3, 0, 1)
@@ -144,7 +150,8 @@ class PositiveUnlabelled:
     """Positive-unlabelled learning: mpn, mpu and conf-mpu.
 
     Attributes:
-        priors: π, the share of all words that belong to entities of each type; `auto` estimates them.
+        priors: π, the share of all words that belong to entities of each type; `auto` estimates them. Set one per type:
+            `positive_unlabelled.priors.Chemical=0.05`.
         weight: m, the weight of labelled words.
     """
 
@@ -171,7 +178,7 @@ class SelfTraining:
         teacher: the method that is trained first.
         share: fraction of all steps that is self-training.
         refresh: steps after which the student replaces the teacher.
-        confidence: minimum target probability of a word's most likely class; other words are skipped.
+        confidence: minimum probability of a word's most likely class in the sharpened target; other words are skipped.
     """
 
     teacher: str = "tagger"

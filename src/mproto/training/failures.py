@@ -65,7 +65,7 @@ def stopped_message(folder: RunFolder, progress: Progress) -> str:
     """Return the message for a run that the user stopped: from which step it can be resumed."""
     stopped = f"stopped after step {progress.step} of {progress.steps}"
     if folder.saved == progress.step:
-        return f"{stopped}, which is kept in {folder.folder}; it can be resumed from there"
+        return f"{stopped}; its checkpoint is in {folder.folder}"
     if folder.saved:
         return f"{stopped}; its checkpoint could not be written, but the run can be resumed from step {folder.saved}"
     return f"{stopped}; its checkpoint could not be written, so training will start again"

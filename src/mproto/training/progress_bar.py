@@ -57,7 +57,7 @@ def _print_evaluation(progress: Progress) -> None:
     if progress.score is not None:
         figures["score"] = f"{100 * progress.score:.2f}" + " (best)" * progress.best
     if "kept" in progress.logs:
-        figures["kept"] = f"{100 * progress.logs['kept']:.1f} %"
+        figures["O words used"] = f"{100 * progress.logs['kept']:.1f} %"
     figures["words/s"] = _speed(progress)
     figures["memory"] = f"{progress.memory:,} MB"
     text = "  ".join(f"{name} {value}" for name, value in figures.items())
