@@ -2,7 +2,7 @@
 
     python benchmarks/checkpoints.py
 
-Trains the embedded encoder on the bundled corpus for some steps and writes a checkpoint after each.
+Trains the bundled encoder on the bundled corpus for some steps and writes a checkpoint after each.
 The mean time of a checkpoint is divided by the default interval between two. Peak memory is measured
 in two processes with the same batches: one trains as usual, the other only runs the encoder forward
 and backward with fused AdamW.

@@ -1,4 +1,4 @@
-"""Encoders for tests: the embedded one, loaded once, and a tiny generated RoBERTa."""
+"""Encoders for tests: the bundled one, loaded once, and a tiny generated RoBERTa."""
 
 from __future__ import annotations
 

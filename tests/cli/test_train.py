@@ -44,7 +44,7 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(corpus: Path, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A run with the embedded encoder, which most tests use, and the output of the command."""
+    """A run with the bundled encoder, which most tests use, and the output of the command."""
     embedded()
     folder = tmp_path_factory.mktemp("run") / "run"
     arguments = ["--train", corpus, "--gazetteer", TERMS, "--dev", labelled, "--output", folder]

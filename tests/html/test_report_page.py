@@ -67,7 +67,7 @@ def evil_documents() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def evil_report(run: Path) -> Report:
-    """A report about these documents, by a model with the embedded encoder."""
+    """A report about these documents, by a model with the bundled encoder."""
     embedded()
     return report(small_model(), read_history(run), evil_documents(), known=["<i>term</i>"])
 

@@ -109,7 +109,7 @@ def test_small_matrices_are_not_quantized() -> None:
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Recognizer:
-    """A quantized model with the embedded encoder, whose activations differ enough that a shared scale would matter."""
+    """A quantized model with the bundled encoder, whose activations differ enough that a shared scale would matter."""
     embedded()
     folder = tmp_path_factory.mktemp("int8")
     export_onnx(small_model(), folder, int8=True)

@@ -47,7 +47,7 @@ def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of the embedded encoder's files, for tests to damage."""
+    """A copy of the bundled encoder's files, for tests to damage."""
     embedded()
     return Path(shutil.copytree(shelf.embedded_folder(), tmp_path / "copy"))
 

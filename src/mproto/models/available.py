@@ -1,4 +1,4 @@
-"""The encoders on this machine: the embedded one, and those in the cache of the Hugging Face hub.
+"""The encoders on this machine: the bundled one, and those in the cache of the Hugging Face hub.
 
 This module does not import PyTorch, so that listing the encoders is fast.
 """
@@ -43,12 +43,12 @@ class Available:
 
 
 def available() -> list[Available]:
-    """Return the embedded encoder, then those in the hub's cache, including unusable ones."""
+    """Return the bundled encoder, then those in the hub's cache, including unusable ones."""
     return [_embedded(), *_cached()]
 
 
 def embedded_folder() -> Path:
-    """Return the folder of the embedded encoder.
+    """Return the folder of the bundled encoder.
 
     Its package is located, but not imported, because it imports libraries that mproto does not
     need.
@@ -60,7 +60,7 @@ def embedded_folder() -> Path:
     for location in (spec and spec.submodule_search_locations) or ():
         if (Path(location) / "model").is_dir():
             return Path(location) / "model"
-    raise MissingExtraError(f"The embedded encoder {EMBEDDED}", "train")
+    raise MissingExtraError(f"The bundled encoder {EMBEDDED}", "train")
 
 
 def check_embedded(folder: Path) -> None:

@@ -80,7 +80,7 @@ class Encoder(nn.Module):
         """Load a pre-trained encoder.
 
         Args:
-            name_or_path: the embedded encoder, a folder that `save_pretrained` wrote, or a name on
+            name_or_path: the bundled encoder, a folder that `save_pretrained` wrote, or a name on
                 the Hugging Face hub. Local files are preferred to a download.
             shapes: whether to add word shapes if the tokenizer ignores case.
             attention_dropout: the dropout on attention weights, in training.

@@ -38,7 +38,7 @@ def load_parts(name: str, attention_dropout: float) -> tuple[str, PreTrainedToke
     """Find and load an encoder.
 
     Args:
-        name: the embedded encoder, a folder, or a name on the hub.
+        name: the bundled encoder, a folder, or a name on the hub.
         attention_dropout: the dropout on attention weights, in training. With dropout, PyTorch has
             no fused attention on a CPU, and stores the attention weights of all heads.
 

@@ -85,7 +85,7 @@ def train(
         dev: documents with gold spans, which select the best checkpoint. Without them, training
             uses no human labels except those of `labelled`.
         method: `mproto` or a baseline.
-        encoder: the embedded encoder, a folder, or a name on the Hugging Face hub.
+        encoder: the bundled encoder, a folder, or a name on the Hugging Face hub.
         epochs: the number of passes over the training data; at least `training.min_steps` steps are
             taken.
         batch_size: maximum number of sentences in a batch.
