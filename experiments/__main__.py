@@ -9,6 +9,7 @@ from experiments.cells import RESULTS
 
 NAMES = (
     "yardstick",
+    "development",
     "main_table",
     "own_labels",
     "annotation_quality",

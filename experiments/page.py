@@ -7,6 +7,7 @@ from pathlib import Path
 PAGE = Path(__file__).parent / "RESULTS.md"
 ORDER = (
     "Yardstick",
+    "Development settings",
     "Main table",
     "Own labels",
     "Annotation quality",
