@@ -223,7 +223,7 @@ def test_the_ending_names_the_format(run: Path, tmp_path: Path) -> None:
         (["evaluate", "nowhere", TEST], "nowhere: no such folder; name the folder of a model"),
         (["predict", ".", TEST, "--output", "o"], "is not a model: it has no config.json"),
         (["predict", ".", TEST, "--output", "o", "--batch-size", "0"], "--batch-size 0"),
-        (["evaluate", ".", TEST, "--bootstrap", "-1"], "--bootstrap must be"),
+        (["evaluate", ".", TEST, "--bootstrap", "-1"], "--bootstrap -1 is negative"),
         (["evaluate", ".", TEST, "--combine", "union"], "--combine union needs a gazetteer"),
         (["predict", ".", TEST, "--output", "o", "--combine", "prefer-gazetteer"], "needs a gazetteer"),
         (["train", "--train", TEST, "--output", "r", "--case", "sensitive"], "matching options need a gazetteer"),

@@ -61,6 +61,27 @@ def options(parsed: argparse.Namespace) -> Options:
     )
 
 
+def add_bootstrap(parser: argparse.ArgumentParser) -> None:
+    """Add the options of confidence intervals."""
+    resamples = "bootstrap resamples (default: 1000; 0: none)"
+    parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help=resamples)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the resampling (default: 0)")
+
+
+def check_bootstrap(parsed: argparse.Namespace) -> None:
+    if parsed.bootstrap < 0:
+        raise InputError(f"--bootstrap {parsed.bootstrap} is negative", hint="give 0 or more")
+
+
+def add_batch_size(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="windows per batch (default: 64)")
+
+
+def check_batch_size(parsed: argparse.Namespace) -> None:
+    if parsed.batch_size < 1:
+        raise InputError(f"--batch-size {parsed.batch_size} is not a number of windows", hint="give 1 or more")
+
+
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Add the option for the device."""
     parser.add_argument("--device", default="auto", metavar="NAME", help="auto (the GPU, if any), cpu, cuda or cuda:N")

@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mproto.cli.arguments import (
+    add_batch_size,
+    add_bootstrap,
     add_combination,
     add_device,
     add_gazetteer,
     add_matching,
     add_reading,
+    check_batch_size,
+    check_bootstrap,
     combination,
     combined,
     load_gazetteer,
@@ -41,15 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_gazetteer(parser, "terms to use with the model; entities among them and others are also scored separately")
     add_combination(parser)
     add_matching(parser)
-    parser.add_argument(
-        "--bootstrap",
-        type=int,
-        default=1000,
-        metavar="N",
-        help="bootstrap resamples (default: 1000; 0: none)",
-    )
-    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="windows per batch (default: 64)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the resampling (default: 0)")
+    add_bootstrap(parser)
+    add_batch_size(parser)
     parser.add_argument(
         "--record",
         metavar="NAME",
@@ -63,8 +60,8 @@ def run(parsed: argparse.Namespace) -> None:
     from mproto.gazetteer import MatchOptions
     from mproto.io.sources import Source
 
-    if parsed.bootstrap < 0 or parsed.batch_size < 1:
-        raise InputError("--bootstrap must be 0 or more, and --batch-size 1 or more", hint="correct the value")
+    check_bootstrap(parsed)
+    check_batch_size(parsed)
     notes = Notes(parsed.on_error)
     way, matching = combination(parsed), match_options(parsed)
     if way == "off" and matching != MatchOptions():

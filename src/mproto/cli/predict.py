@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mproto.cli.arguments import (
+    add_batch_size,
     add_combination,
     add_device,
     add_gazetteer,
     add_matching,
     add_reading,
     add_writing,
+    check_batch_size,
     combination,
     combined,
     load_gazetteer,
@@ -58,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="minimum score, for all types or per type (Chemical=0.8)",
     )
-    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="windows per batch (default: 64)")
+    add_batch_size(parser)
     add_device(parser)
     add_gazetteer(parser, "terms to use together with the model")
     add_combination(parser)
@@ -72,8 +74,7 @@ def run(parsed: argparse.Namespace) -> None:
     if len(ways) != 1:
         given = " and ".join(f"--{name}" for name in ways) or "none of them is given"
         raise InputError(f"one of --output, --html and --highlight is needed: {given}", hint="choose one")
-    if parsed.batch_size < 1:
-        raise InputError(f"--batch-size {parsed.batch_size} is not a number of windows", hint="give 1 or more")
+    check_batch_size(parsed)
     if parsed.resume and ways != ["output"]:
         raise InputError(f"--{ways[0]} cannot be resumed", hint="leave --resume out")
     prints = parsed.highlight or str(parsed.output) == "-"

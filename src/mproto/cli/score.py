@@ -5,9 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mproto.cli.arguments import add_gazetteer, add_reading, load_gazetteer, options
+from mproto.cli.arguments import (
+    add_bootstrap,
+    add_gazetteer,
+    add_reading,
+    check_bootstrap,
+    load_gazetteer,
+    options,
+)
 from mproto.cli.tables import show_scores
-from mproto.errors import InputError, Notes
+from mproto.errors import Notes
 
 if TYPE_CHECKING:
     import argparse
@@ -27,22 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("predicted", metavar="PREDICTED", type=Path, help="the same documents with predicted spans")
     add_reading(parser)
     add_gazetteer(parser, "also score entities that are in it and entities that are not")
-    parser.add_argument(
-        "--bootstrap",
-        type=int,
-        default=1000,
-        metavar="N",
-        help="bootstrap resamples (default: 1000; 0: none)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the resampling (default: 0)")
+    add_bootstrap(parser)
 
 
 def run(parsed: argparse.Namespace) -> None:
     from mproto.io.sources import Source
     from mproto.workflows.score import score_files
 
-    if parsed.bootstrap < 0:
-        raise InputError(f"--bootstrap {parsed.bootstrap} is negative", hint="give 0 or more")
+    check_bootstrap(parsed)
     notes = Notes(parsed.on_error)
     scores = score_files(
         Source(parsed.gold, notes),
