@@ -21,7 +21,8 @@ EPOCHS, CONVERGED = (2, 4, 8, 16, 32), 0.5
 SEEDS = (0, 1, 2)
 NOTE = """Test F1 of a plain tagger on human labels, MiniLM, by the number of epochs; development F1
 in brackets. The row *converged* is the run with the best development F1. A longer run is not made
-if twice the epochs gained less than half a point on the development data."""
+if twice the epochs gained less than half a point on the development data. 32 epochs are the most; on
+Wikigold the development score still rose by 1.3 from 16 to 32."""
 
 
 def cell_name(data: str, epochs: int, seed: int) -> str:
