@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_or
 from mproto.config import legacy
 from mproto.config.settings import (
     AutoNER,
+    CrossFitting,
     EarlyStopping,
     MProto,
     NegativeSampling,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 PRESETS = ("default", "paper", "published")
 
 T = TypeVar("T")
+
+_NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Config:
     dropout: float = number(0.1, 0, 0.99)
     attention_dropout: float = number(0.0, 0, 0.99)
     training: Training = field(default_factory=Training)
+    cross_fitting: CrossFitting = field(default_factory=CrossFitting)
     mproto: MProto = field(default_factory=MProto)
     early_stopping: EarlyStopping = field(default_factory=EarlyStopping)
     negative_sampling: NegativeSampling = field(default_factory=NegativeSampling)
@@ -184,9 +188,11 @@ def _checked(value: Any, kind: Any, name: str) -> Any:
             return value
         if other is float and type(value) in (int, float):
             return float(value)
-        if other is not float and isinstance(value, dict):
+        if other is int and type(value) is int:
+            return value
+        if other not in _NUMBERS and isinstance(value, dict):
             return {key: _checked(inner, float, f"{name}.{key}") for key, inner in value.items()}
-        expected = f"{'a number' if other is float else 'a number for each type'} or {', '.join(get_args(word))}"
+        expected = f"{_NUMBERS.get(other, 'a number for each type')} or {', '.join(get_args(word))}"
     elif get_origin(kind) is Literal:
         if value in get_args(kind):
             return value
@@ -196,7 +202,7 @@ def _checked(value: Any, kind: Any, name: str) -> Any:
     elif type(value) is kind:
         return value
     else:
-        expected = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}[kind]
+        expected = {**_NUMBERS, bool: "true or false", str: "a string"}[kind]
     raise InputError(f"{name} is {value!r}, and must be {expected}", hint="correct the value")
 
 

@@ -80,6 +80,26 @@ class Training:
 
 
 @dataclass(frozen=True)
+class CrossFitting:
+    """Cross-fitting: models that are not trained on a word decide which label it should have.
+
+    The vocabulary is divided into parts. For each part, a model is trained without the mentions of its words, and
+    predicts them. From these predictions all words are relabelled or left out, for the next round, or for the model that
+    is kept.
+
+    Attributes:
+        rounds: number of rounds; each learns the labels that the round before has decided on. 0 trains on the labels as
+            they are. `auto` is 2 for `mproto` with `denoising` = `relabel`, and 0 for other methods.
+        folds: number of parts of the vocabulary, and of models in a round.
+        length: length of the training of each of these models, relative to that of the model that is kept.
+    """
+
+    rounds: int | Literal["auto"] = number("auto", 0, 5)
+    folds: int = number(4, 2, 20)
+    length: float = number(0.25, 0, 1, exclusive=True)
+
+
+@dataclass(frozen=True)
 class MProto:
     """The multi-prototype network.
 
@@ -90,12 +110,13 @@ class MProto:
             unit length; `raw` scales neither (the paper's text); `published` is like `unit`, but uses only words for
             which the model predicts their label (the paper's code).
         alpha: α, the fraction of a prototype that is kept in an update.
-        denoising: how to find unlabelled entities among the words labelled O: `transport` is the paper's denoised
-            optimal transport; `threshold` compares their entity probability with a threshold; `none` trusts all labels.
+        denoising: how to find unlabelled entities among the words labelled O: `relabel` decides before training which
+            labels to learn (`cross_fitting`); `transport` is the paper's denoised optimal transport, in every training
+            step; `threshold` compares their entity probability with a threshold in every step; `none` trusts all labels.
         denoise_after: fraction of the training steps after which the model's own predictions are used for denoising;
             until then, only the neighbour prior is used (with `threshold`). With `beta` = `auto` it is also the length
             of the hold-out phase, in which a quarter of the vocabulary is held out.
-        beta: β, the fraction of O words to learn as O; unused if `denoising` is `none`. `auto` estimates it at the end
+        beta: β, the fraction of O words to learn as O, for `transport` and `threshold`. `auto` estimates it at the end
             of the hold-out phase: 0.5 to 1, in practice about 0.9. The paper's 0.01 works only where its Sinkhorn
             iterations stop before they converge.
         labelled_share: labelled words account for at least this share of the total loss weight; if they are fewer, they
@@ -111,7 +132,7 @@ class MProto:
     init: Literal["kmeans", "random"] = "kmeans"
     prototype_update: Literal["unit", "raw", "published"] = "unit"
     alpha: float = number(0.9, 0, 1)
-    denoising: Literal["none", "transport", "threshold"] = "threshold"
+    denoising: Literal["none", "relabel", "transport", "threshold"] = "relabel"
     denoise_after: float = number(0.2, 0, 1)
     beta: float | Literal["auto"] = number("auto", 0, 1)
     labelled_share: float = number(0.2, 0, 0.99)

@@ -53,7 +53,8 @@ class Stage(NamedTuple):
     """A part of the training with its own optimiser and learning rate schedule.
 
     Attributes:
-        share: fraction of all steps. Training is shorter if the shares of a model sum to less than 1.
+        share: number of steps, relative to the usual length of a run. Training is shorter or longer if the shares of a
+            model do not sum to 1.
         counts: whether weights of this stage may be kept at the end.
     """
 
@@ -124,7 +125,8 @@ class Model(nn.Module, ABC):
         scheme: the tagging scheme.
         tags: `O`, then the tags of the types.
         group: the process group that trains the model.
-        stage: number of the current training stage; set by the loop.
+        stage: number of the current training stage; set by the loop. It is negative during cross-fitting.
+        cross_fitting_rounds: default number of rounds of cross-fitting before training; 0 for none.
         calibration: temperature of the scores; it changes no decision.
         by_word: whether `decide` returns the tag of each word.
         max_length: number of sub-words that nearly all training inputs do not exceed.
@@ -135,6 +137,7 @@ class Model(nn.Module, ABC):
     calibration: float = 1.0
     by_word: bool = True
     reports_state: bool = False
+    cross_fitting_rounds: int = 0
     group: ProcessGroup = SINGLE
     stage: int = 0
 

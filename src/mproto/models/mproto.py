@@ -41,6 +41,10 @@ SCORE_TEMPERATURE = 0.1
 """Temperature of scores without human labels; between the best values for BC5CDR and CoNLL03 (experiments/DECISIONS.md)."""
 
 
+ROUNDS = 2
+"""Rounds of cross-fitting. The second one gains much where labels are wrong or few (experiments/DECISIONS.md)."""
+
+
 class MProtoModel(Model, UsesEstimate):
     """Tags words with the class of the most similar prototype (IO tags).
 
@@ -70,8 +74,7 @@ class MProtoModel(Model, UsesEstimate):
     @classmethod
     def build(cls, encoder: Encoder, labels: Iterable[str], config: Config) -> MProtoModel:
         settings = config.mproto
-        estimated = settings.denoising != "none" and settings.beta == "auto"
-        if estimated and not 0 < settings.denoise_after < 1:
+        if _is_estimated(settings) and not 0 < settings.denoise_after < 1:
             raise InputError(
                 f"mproto.beta is auto, but mproto.denoise_after is {settings.denoise_after}: "
                 "β is estimated from the steps before denoising starts",
@@ -204,8 +207,11 @@ class MProtoModel(Model, UsesEstimate):
 
     @property
     def hold_out_share(self) -> float:
-        estimated = self.settings.denoising != "none" and self.settings.beta == "auto"
-        return self.settings.denoise_after if estimated else 0.0
+        return self.settings.denoise_after if _is_estimated(self.settings) else 0.0
+
+    @property
+    def cross_fitting_rounds(self) -> int:  # type: ignore[override]
+        return ROUNDS if self.settings.denoising == "relabel" else 0
 
     def learn_unlabelled(self, estimate: UnlabelledEstimate) -> None:
         self.denoiser.learn_left_out(estimate.left_out)
@@ -219,6 +225,11 @@ class MProtoModel(Model, UsesEstimate):
         state = {name.removeprefix("denoiser."): value for name, value in tensors.items() if name != "words"}
         self.denoiser.restore(state)
         self.word_ids = WordIds(json.loads(tensors["words"].numpy().tobytes()))
+
+
+def _is_estimated(settings: MProto) -> bool:
+    """Say whether β is estimated in a hold-out phase."""
+    return settings.denoising in ("transport", "threshold") and settings.beta == "auto"
 
 
 def build_denoiser(settings: MProto) -> Denoiser:

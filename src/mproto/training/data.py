@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import torch
@@ -37,7 +39,7 @@ class Data:
         spellings: the spelling of each distinct word at its first mention, by id.
         certain: for each document, whether it is human-labelled, so that its O words are not entities.
         pad_id: the sub-word used for padding.
-        held_out: (V,) bool, the distinct words that batches leave out, or None.
+        left_out: (N,) bool, the words that batches leave out, in the order of the documents, or None.
     """
 
     windows: list[Window]
@@ -46,7 +48,7 @@ class Data:
     spellings: list[str]
     certain: list[bool]
     pad_id: int
-    held_out: Tensor | None = None
+    left_out: Tensor | None = None
 
     @classmethod
     def of(cls, distant: Sequence[Document], model: Model, labelled: Sequence[Document] = ()) -> Data:
@@ -93,7 +95,7 @@ class Data:
     def batch(self, indices: Sequence[int]) -> Batch:
         """Return the labelled batch of these windows."""
         whole = collate([self.windows[i] for i in indices], self.pad_id, self.tags, self.words, self.certain)
-        return whole if self.held_out is None else only_words(whole, ~self.held_out[whole.words])
+        return whole if self.left_out is None else only_words(whole, ~self.left_out[self.positions(indices)])
 
     def sample(self, settings: Training, generator: torch.Generator) -> Iterator[Batch]:
         """Return sample batches. Half of the windows contain an entity, so that rare types are included."""
@@ -103,8 +105,32 @@ class Data:
         return map(self.batch, self.in_order(chosen, settings))
 
     def without(self, held_out: Tensor) -> Data:
-        """Return the same data with batches that leave out some distinct words, (V,) bool."""
-        return replace(self, held_out=held_out)
+        """Return the same data with batches that leave out some distinct words, (V,) bool, too."""
+        mentions = held_out[self.flat_words]
+        return replace(self, left_out=mentions if self.left_out is None else mentions | self.left_out)
+
+    def relabelled(self, tags: list[list[int]], left_out: Tensor) -> Data:
+        """Return the same data with other tags, and batches that leave out some of the words, (N,) bool."""
+        return replace(self, tags=tags, left_out=left_out)
+
+    @cached_property
+    def flat_words(self) -> Tensor:
+        """The ids of all N words, in the order of the documents."""
+        return torch.tensor([word for words in self.words for word in words], dtype=torch.long)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The position of the first word of each document among all N words."""
+        return [0, *accumulate(map(len, self.words))]
+
+    def positions(self, indices: Sequence[int]) -> Tensor:
+        """Return the positions of the own words of some windows among all N words."""
+        parts = []
+        for index in indices:
+            window = self.windows[index]
+            first = self._starts[window.document] + window.start
+            parts.append(torch.arange(first, first + len(window.firsts)))
+        return torch.cat(parts)
 
     def in_order(self, chosen: Sequence[int], settings: Training) -> Iterator[list[int]]:
         """Yield batches of these windows, the longest first."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mproto.config.settings import Training
     from mproto.models.base import Model, Step
     from mproto.models.batch import Batch
+    from mproto.training.cross_fitting import CrossFitting
     from mproto.training.data import Data
     from mproto.training.hold_out import HoldOut
     from mproto.training.selection import Selection
@@ -89,6 +90,7 @@ class Loop:
         settings: the settings of the loop.
         selection: chooses the weights that the model has at the end.
         hold_out: the hold-out phase, for models that use its estimate.
+        cross_fitting: the stages before the training of this model, which decide on the labels that it learns.
         measure: further values to log at every evaluation.
     """
 
@@ -99,6 +101,7 @@ class Loop:
         settings: Training,
         selection: Selection,
         hold_out: HoldOut | None = None,
+        cross_fitting: CrossFitting | None = None,
         measure: Callable[[], dict[str, float]] = dict,
     ) -> None:
         self.model, self.data, self.settings, self.selection = model, data, settings, selection
@@ -112,8 +115,12 @@ class Loop:
         self.optimiser = self._new_optimiser()
         self.per_epoch = len(data.batches(self._planning, torch.Generator().manual_seed(settings.seed)))
         steps = max(math.ceil(settings.epochs * self.per_epoch), settings.min_steps, 1)
-        self._schedule = Schedule(model.stages, steps, settings.warmup)
+        stages = cross_fitting.stages if cross_fitting else ()
+        self._schedule = Schedule((*stages, *model.stages), steps, settings.warmup)
         self.steps = self._schedule.steps
+        self._cross_fitting, self._fits = cross_fitting, len(stages)
+        self._pretrained = {name: value.clone() for name, value in model.state_dict().items()} if stages else {}
+        self._fitted: tuple[int, Data] | None = None
         self._hold_out, self._measure = hold_out, measure
         self._hold_out_steps = hold_out.steps(steps) if hold_out else 0
         self.step = 0
@@ -122,9 +129,12 @@ class Loop:
 
     def start(self) -> None:
         """Prepare the model before the first step. A run that resumes from a state must not call this."""
+        self._prepare()
+
+    def _prepare(self) -> None:
         self.model.eval()
         batches = (batch.to(self.model.device) for batch in self._labelled.sample(self.settings, self._generator))
-        data = self.data
+        data = self._labelled if self._cross_fitting else self.data
         self.model.prepare(Preview(data.tags, data.spellings, data.labelled_shares(), batches, self._generator))
 
     def _new_optimiser(self) -> torch.optim.AdamW:
@@ -149,7 +159,7 @@ class Loop:
             estimates = {}
             if self._hold_out and self.step == self._hold_out_steps:
                 estimates = self._hold_out.finish(self.model)
-            self._enter_stage()
+            estimates |= self._enter_stage()
             batch = self._own_part(self._next()).to(self.model.device)
             rate = self.settings.learning_rate * self._schedule.rate(self.step)
             loss, logs, words = self._update(batch, rate)
@@ -178,7 +188,8 @@ class Loop:
 
     def _update(self, batch: Batch, rate: float) -> tuple[float, dict[str, float], int]:
         """Take one step: update the weights, then the other state of the model."""
-        outcome: Step = self._shared(batch, self.step / self.steps)
+        start = self._schedule.start_of(self._fits)
+        outcome: Step = self._shared(batch, max(0.0, (self.step - start) / (self.steps - start)))
         parts = torch.tensor([outcome.loss.item(), *outcome.logs.values(), 1.0], dtype=torch.float64) * outcome.weight
         *sums, weight, words = self.group.sum(torch.cat([parts, torch.tensor([len(batch.rows)])])).tolist()
         loss, *logs = (value / max(weight, 1) for value in sums)
@@ -199,17 +210,31 @@ class Loop:
     @property
     def _labelled(self) -> Data:
         """The training data of this step."""
+        if self._cross_fitting:
+            stage = self._schedule.stage_of(self.step)
+            if self._fitted is None or self._fitted[0] != stage:
+                self._fitted = stage, self._cross_fitting.data(stage)
+            return self._fitted[1]
         return self._hold_out.data if self._hold_out and self.step < self._hold_out_steps else self.data
 
-    def _enter_stage(self) -> None:
-        """Set the stage of the model; start the stage if this is its first step."""
-        self.model.stage = self._schedule.stage_of(self.step)
-        if self._schedule.begins(self.step):
+    def _enter_stage(self) -> dict[str, float]:
+        """Set the stage of the model; start the stage if this is its first step. Return new estimates."""
+        stage = self._schedule.stage_of(self.step)
+        self.model.stage = stage - self._fits
+        if not self._schedule.begins(self.step):
+            return {}
+        estimates = {}
+        if self._cross_fitting and stage <= self._fits:
+            estimates = self._cross_fitting.finish(stage - 1, self.model)
+            self.model.load_state_dict(self._pretrained)
+            self._prepare()
+        else:
             self.model.eval()
-            everything = self.data.in_order(range(len(self.data.windows)), self.settings)
-            self.model.begin(self.data.batch(indices).to(self.model.device) for indices in everything)
-            self.model.train()
-            self.optimiser = self._new_optimiser()
+            everything = self._labelled.in_order(range(len(self.data.windows)), self.settings)
+            self.model.begin(self._labelled.batch(indices).to(self.model.device) for indices in everything)
+        self.model.train()
+        self.optimiser = self._new_optimiser()
+        return estimates
 
     def _next(self) -> list[int]:
         """Return the windows of the next batch; draw a new epoch after the last one."""
@@ -231,6 +256,8 @@ class Loop:
                 tensors[f"optimiser.{key}.{name}"] = value
         tensors |= {f"working.{name}": value for name, value in self.model.working_state().items()}
         tensors |= {f"selection.{name}": value for name, value in self.selection.tensors().items()}
+        if self._cross_fitting:
+            tensors |= {f"cross_fitting.{name}": value for name, value in self._cross_fitting.state().items()}
         for name, value in _random_states(self.model.device).items():
             tensors[f"random.{name}"], _ = self.group.gather(value.unsqueeze(0))
         tensors["random.epoch"] = self._epoch.start
@@ -242,6 +269,8 @@ class Loop:
         groups = _by_prefix(state.tensors)
         self.model.load_state_dict(groups["model"])
         self.model.restore_working_state(groups.get("working", {}))
+        if self._cross_fitting:
+            self._cross_fitting.restore(groups["cross_fitting"], self.model)
         moments = _by_prefix(groups["optimiser"])
         self.optimiser.load_state_dict(
             {

@@ -19,6 +19,7 @@ from mproto.models.registry import get_method
 from mproto.recognizer import Recognizer
 from mproto.text.scoring import score
 from mproto.training.calibration import calibrate
+from mproto.training.cross_fitting import find_cross_fitting
 from mproto.training.data import Data, label_set
 from mproto.training.distributed import check_same, find_group
 from mproto.training.evaluation import check_dev, select_weights, take_measures
@@ -206,7 +207,8 @@ def _train(
     hold_out = (
         HoldOut(data, model, config.training) if isinstance(model, UsesEstimate) and model.hold_out_share else None
     )
-    loop = Loop(model, data, config.training, selection, hold_out, take_measures(recognizer, measures))
+    cross_fitting = find_cross_fitting(data, model, config)
+    loop = Loop(model, data, config.training, selection, hold_out, cross_fitting, take_measures(recognizer, measures))
     with Interrupt(verbose=group.rank == 0) if folder else nullcontext() as interrupt, explain_failures(loop, folder):
         if state:
             loop.restore(state)
@@ -217,6 +219,9 @@ def _train(
         _run(loop, recognizer, folder, interrupt, history, on_step if group.rank == 0 else id)
         model.encoder.mixed = has_bfloat16(device)  # as in a loaded model
         recognizer.mentions = remember(recognizer, [*documents, *labelled], config.training.seed)
+        if cross_fitting:
+            model.calibration = cross_fitting.temperature
+            recognizer.card |= cross_fitting.outlook.as_card()
         if gold:
             calibrate(model, gold, config.training)
             scores = score(zip(gold, recognizer.predict([document.bare() for document in gold]), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ class Schedule:
 
     Args:
         stages: the stages of the model.
-        steps: total number of steps of stages whose shares sum to 1.
+        steps: number of steps of a stage whose share is 1.
         warmup: length of the warm-up of each stage: a number of steps, or a fraction of its steps if below 1.
 
     Attributes:
@@ -33,6 +34,10 @@ class Schedule:
     def stage_of(self, step: int) -> int:
         """Return the number of the stage of a step."""
         return next(number for number in range(len(self._stages)) if step < self._starts[number + 1])
+
+    def start_of(self, stage: int) -> int:
+        """Return the first step of a stage."""
+        return self._starts[stage]
 
     def begins(self, step: int) -> bool:
         """Return whether a stage other than the first starts with this step."""
@@ -55,8 +60,8 @@ class Schedule:
 
 
 def steps_within(share: float, steps: int) -> int:
-    """Return the number of steps that start before a share of the training is over."""
-    return sum(step / steps < share for step in range(steps))
+    """Return the number of steps that start before a share of `steps` is over; the share may exceed 1."""
+    return sum(step / steps < share for step in range(steps * max(1, math.ceil(share))))
 
 
 def rate_at(step: int, warmup: float, steps: int) -> float:

@@ -70,6 +70,10 @@ class SelfTrainingModel(Model, UsesEstimate):
         return self.student.by_word
 
     @property
+    def cross_fitting_rounds(self) -> int:  # type: ignore[override]
+        return self.student.cross_fitting_rounds
+
+    @property
     def max_length(self) -> int:
         return self.student.max_length
 

@@ -1,0 +1,140 @@
+"""Estimate which share of the words is entities, labelled or not, without human labels.
+
+The evidence comes from predictions of models that were not trained on the word (`training/cross_fitting.py`). To such a
+model, a mention that the dictionary labels is like a mention of a term that the dictionary lacks. So the labelled mentions
+are a sample of entities, the unlabelled ones are a mixture, and best bin estimation (`estimate.py`) bounds the share of
+entities in the mixture. Two bounds err in opposite directions:
+
+- *all types together*: too low if the dictionary lists the easy terms, which few unlabelled ones resemble;
+- *the sum over types*: too high, because every bound is, and because words that resemble two types count twice.
+
+Their geometric mean is the evidence; half of the logarithm of their ratio is its error. The evidence is combined with a
+prior: in most texts, entities are one word in eight, give or take a factor of two. With few labelled mentions there is only
+the prior, and the share is unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log, sqrt
+from typing import TYPE_CHECKING
+
+import torch
+
+from mproto.denoising.estimate import MIN_LABELLED, mixture_share
+from mproto.denoising.relabelling import LABEL_PRECISION
+from mproto.method.prototypes import OTHER
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+ENTITY_WORDS, SPREAD = 0.12, log(2.0)
+"""Prior of the share of words that belong to entities: the median, and the standard deviation of its logarithm."""
+LEAST_ERROR = 0.35
+"""Standard deviation of the logarithm of the evidence, even if both bounds agree."""
+MAX_COVERAGE = 0.95
+"""A dictionary never lists more of the entities than this."""
+MAX_RATIO = 4.0
+"""If the ends of the interval differ by more than this factor, the share is unknown."""
+_GRID = 400
+
+
+@dataclass(frozen=True)
+class EntityShares:
+    """The estimated shares of entities.
+
+    Attributes:
+        unlabelled: of the words labelled O, the share that are entities.
+        low: the end of the 80 % interval of `unlabelled`.
+        high: its other end.
+        classes: (K,) the share of all words that belongs to each class, O first; sums to 1.
+    """
+
+    unlabelled: float
+    low: float
+    high: float
+    classes: Tensor
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the data say more than the prior."""
+        return self.high <= MAX_RATIO * self.low
+
+    @property
+    def coverage(self) -> float:
+        """Of all entity words, the share that is labelled, as far as labels are right."""
+        entities = 1 - self.classes[OTHER].item()
+        return max(0.0, entities - self.unlabelled) / max(entities, 1e-9)
+
+
+def estimate_shares(log_probabilities: Tensor, labels: Tensor) -> EntityShares:
+    """Estimate the share of entities among N words.
+
+    Args:
+        log_probabilities: (N, K) of the classes, O first, from models that were not trained on the word.
+        labels: (N,) long, the distant labels.
+    """
+    counts = torch.bincount(labels, minlength=log_probabilities.shape[1]).to(torch.float64)
+    labelled = (1 - counts[OTHER] / counts.sum().clamp_min(1)).item()
+    bounds = _bounds(log_probabilities, labels, counts)
+    if bounds is None:
+        weights, evidence = counts[1:], None
+    else:
+        together, by_type = bounds
+        weights = by_type
+        error = sqrt(_squared_error(together, by_type.sum().item()) + 1 / counts[1:].sum().item())
+        evidence = (log(sqrt(together * by_type.sum().item())), error)
+    low, unlabelled, high = _quantiles(labelled, evidence)
+    unlabelled_types = unlabelled * weights / weights.sum().clamp_min(1e-9)
+    types = LABEL_PRECISION * counts[1:] / counts.sum().clamp_min(1) + unlabelled_types * (1 - labelled)
+    classes = torch.cat([(1 - types.sum()).clamp_min(0.0).unsqueeze(0), types])
+    return EntityShares(unlabelled, low, high, classes / classes.sum())
+
+
+def _bounds(log_probabilities: Tensor, labels: Tensor, counts: Tensor) -> tuple[float, Tensor] | None:
+    """Return the bound for all types together, and (K − 1,) those of the types; None with too few labelled words."""
+    other = labels == OTHER
+    if counts[1:].sum() < MIN_LABELLED or not bool(other.any()):
+        return None
+    unlabelled = int(other.sum())
+    entity = -_log_odds(log_probabilities, OTHER)
+    together = mixture_share(entity[other], entity[~other], unlabelled)
+    bounds = torch.zeros(len(counts) - 1, dtype=torch.float64)
+    known = counts[1:] >= MIN_LABELLED
+    for number in (known.nonzero().flatten() + 1).tolist():
+        odds = _log_odds(log_probabilities, number)
+        bounds[number - 1] = mixture_share(odds[other], odds[labels == number], unlabelled)
+    if not bool(known.any()):
+        return together, together * counts[1:] / counts[1:].sum()
+    # Rare types are assumed to be as incomplete as the others.
+    bounds[~known] = bounds[known].sum() * counts[1:][~known] / counts[1:][known].sum()
+    return together, bounds.clamp_min(1e-6)
+
+
+def _log_odds(log_probabilities: Tensor, number: int) -> Tensor:
+    """Return the log odds (N,) of one class against all others."""
+    others = torch.arange(log_probabilities.shape[1], device=log_probabilities.device) != number
+    return log_probabilities[:, number] - log_probabilities[:, others].logsumexp(-1)
+
+
+def _squared_error(one: float, other: float) -> float:
+    return LEAST_ERROR**2 + (log(max(one, 1e-6) / max(other, 1e-6)) / 2) ** 2
+
+
+def _quantiles(labelled: float, evidence: tuple[float, float] | None) -> tuple[float, float, float]:
+    """Return the quantiles 0.1, 0.5 and 0.9 of the share of entities among the unlabelled words.
+
+    Args:
+        labelled: share of all words that are labelled.
+        evidence: mean and standard deviation of the logarithm of the share, if there is any.
+    """
+    least = max(1e-4, LABEL_PRECISION * labelled * (1 / MAX_COVERAGE - 1) / max(1 - labelled, 1e-9))
+    share = torch.logspace(log(least), log(max(0.9, 2 * least)), _GRID, base=exp(1), dtype=torch.float64)
+    entities = LABEL_PRECISION * labelled + share * (1 - labelled)
+    density = -0.5 * ((entities.log() - log(ENTITY_WORDS)) / SPREAD) ** 2
+    if evidence:
+        density = density - 0.5 * ((share.log() - evidence[0]) / evidence[1]) ** 2
+    cumulative = density.softmax(0).cumsum(0)
+    places = torch.searchsorted(cumulative, torch.tensor([0.1, 0.5, 0.9], dtype=torch.float64))
+    low, median, high = share[places.clamp_max(_GRID - 1)].tolist()
+    return low, median, high

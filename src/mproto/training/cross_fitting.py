@@ -1,0 +1,227 @@
+"""Cross-fitting: before the model that is kept, several are trained, each without the mentions of some words.
+
+A model that is trained on the labels of a word learns them by heart, gaps and errors included. So the vocabulary is divided
+into parts, and the labels of each part are judged by a model that was not trained on them. All words are then relabelled
+(`denoising/relabelling.py`). In the next round, models are trained on these labels, again without a part of the vocabulary
+each. The model that is kept learns the labels of the last round, from the pre-trained weights on.
+
+A word is held out with all its mentions, labelled or not, so that its labelled mentions are like unlabelled entities.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from mproto.denoising.outlook import Expected, Outlook, compare
+from mproto.denoising.relabelling import pool_mentions, relabel
+from mproto.denoising.shares import EntityShares, estimate_shares
+from mproto.errors import InputError
+from mproto.models.base import Stage, inference
+from mproto.text.document import WordSpan
+from mproto.text.tagging import encode
+from mproto.training.calibration import best_temperature
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from torch import Tensor
+
+    from mproto.config import Config
+    from mproto.config.settings import CrossFitting as Settings
+    from mproto.config.settings import Training
+    from mproto.models.base import Model
+    from mproto.training.data import Data
+
+SAMPLE = 50_000
+"""Words on which the scores are calibrated."""
+
+
+class CrossFitting:
+    """The stages before the training of the model that is kept, and the labels that they lead to.
+
+    Args:
+        data: the training data with their distant labels.
+        model: the model to train; it must tag words independently.
+        settings: the settings of cross-fitting.
+        training: the settings of the loop.
+        rounds: number of rounds, at least 1.
+
+    After the last round, the predictions also serve to calibrate the scores of the model that is kept, and to compare the
+    model with the terms alone.
+
+    Attributes:
+        relabelled: the training data with the labels of the last round that is done.
+    """
+
+    def __init__(self, data: Data, model: Model, settings: Settings, training: Training, rounds: int) -> None:
+        self._original = self.relabelled = data
+        self._folds, self._rounds, self._length, self._training = settings.folds, rounds, settings.length, training
+        self._class_of = torch.tensor(model.class_of_tag)
+        self._distant = self._class_of[torch.tensor([tag for tags in data.tags for tag in tags], dtype=torch.long)]
+        lengths = torch.tensor([len(tags) for tags in data.tags])
+        self._certain = torch.repeat_interleave(torch.tensor(data.certain), lengths)
+        self._log_probabilities = torch.zeros(len(self._distant), len(model.labels) + 1)
+        self._labels, self._keep = self._distant, torch.ones(len(self._distant), dtype=torch.bool)
+        self._shares: EntityShares | None = None
+        self._results = torch.zeros(0, dtype=torch.float64)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """One stage for each model that is not kept."""
+        return (Stage(self._length, counts=False),) * (self._rounds * self._folds)
+
+    def data(self, stage: int) -> Data:
+        """Return the training data of a stage: those of the last round without the words of the stage's part."""
+        if stage >= len(self.stages):
+            return self.relabelled
+        return self.relabelled.without(self._parts(stage // self._folds) == stage % self._folds)
+
+    def finish(self, stage: int, model: Model) -> dict[str, float]:
+        """Predict the words that were held out in a stage; after the last part of a round, relabel all words.
+
+        Returns:
+            The estimate, for the history, after the first round; else nothing.
+        """
+        held_out = (self._parts(stage // self._folds) == stage % self._folds)[self._original.flat_words]
+        self._log_probabilities[held_out] = model.group.broadcast(self._predict(model)[held_out])
+        if (stage + 1) % self._folds:
+            return {}
+        logs = self._estimate(model) if self._shares is None else {}
+        self._relabel(model, last=stage + 1 == len(self.stages))
+        return logs
+
+    @property
+    def temperature(self) -> float:
+        """The temperature that calibrates the scores of the models on words that they were not trained on."""
+        return self._results[0].item()
+
+    @property
+    def outlook(self) -> Outlook:
+        """The expected scores of the model and of the terms."""
+        model, both, terms = (Expected(*pair) for pair in self._results[1:].reshape(3, 2).tolist())
+        return Outlook(model, both, terms)
+
+    def _parts(self, number: int) -> Tensor:
+        """Return the part (V,) of each distinct word in a round."""
+        return divide_words(self._original.flat_words, self._folds, self._training.seed + number)
+
+    def _predict(self, model: Model) -> Tensor:
+        """Return the log-probabilities (N, K) of the classes of all words."""
+        found = torch.zeros_like(self._log_probabilities)
+        with inference(model):
+            for indices in self._original.in_order(range(len(self._original.windows)), self._training):
+                batch = self._original.batch(indices)
+                by_tag = model.decide(batch.to(model.device)).answers[0].float().exp().cpu()
+                by_class = by_tag.new_zeros(len(by_tag), found.shape[1]).index_add_(1, self._class_of, by_tag)
+                found[self._original.positions(indices)] = by_class.clamp_min(1e-12).log()
+        return found
+
+    def _estimate(self, model: Model) -> dict[str, float]:
+        """Estimate the shares of entities among the words without human labels, and return them for the history."""
+        unsure = ~self._certain
+        pooled = pool_mentions(self._log_probabilities, self._original.flat_words)
+        self._shares = shares = estimate_shares(pooled[unsure], self._distant[unsure])
+        logs = {"unlabelled": shares.unlabelled, "unlabelled.low": shares.low, "unlabelled.high": shares.high}
+        by_type = zip(model.labels, shares.classes[1:].tolist(), strict=True)
+        return logs | {f"share.{label}": share for label, share in by_type}
+
+    def _relabel(self, model: Model, *, last: bool) -> None:
+        assert self._shares is not None
+        unsure = ~self._certain
+        distant, predictions = self._distant[unsure], self._log_probabilities[unsure]
+        found = relabel(predictions, distant, self._original.flat_words[unsure], self._shares.classes)
+        self._labels = self._distant.masked_scatter(unsure, found.labels)
+        self._keep = torch.ones_like(unsure).masked_scatter(unsure, found.keep)
+        self._use_labels(model)
+        if last:
+            sample = torch.randperm(len(predictions), generator=torch.Generator().manual_seed(0))[:SAMPLE]
+            temperature = best_temperature(predictions[sample], found.probability[sample].float())
+            outlook = compare(predictions.argmax(-1), distant, found.labels, self._shares)
+            scores = [number for way in (outlook.model, outlook.both, outlook.terms) for number in way]
+            self._results = torch.tensor([temperature, *scores], dtype=torch.float64)
+
+    def _use_labels(self, model: Model) -> None:
+        by_document = torch.split(self._labels, [len(tags) for tags in self._original.tags])
+        tags = [
+            before if certain else tag_numbers(classes.tolist(), model)
+            for before, certain, classes in zip(self._original.tags, self._original.certain, by_document, strict=True)
+        ]
+        self.relabelled = self._original.relabelled(tags, ~self._keep)
+
+    def state(self) -> dict[str, Tensor]:
+        """Return what is needed to resume: predictions and labels so far, and the estimate."""
+        state = {
+            "log_probabilities": self._log_probabilities,
+            "labels": self._labels,
+            "keep": self._keep,
+            "results": self._results,
+        }
+        if self._shares:
+            numbers = torch.tensor([self._shares.unlabelled, self._shares.low, self._shares.high], dtype=torch.float64)
+            state |= {"classes": self._shares.classes, "unlabelled": numbers}
+        return state
+
+    def restore(self, state: Mapping[str, Tensor], model: Model) -> None:
+        """Restore what `state` returned."""
+        self._log_probabilities, self._labels, self._keep = state["log_probabilities"], state["labels"], state["keep"]
+        self._results = state["results"]
+        if "classes" in state:
+            unlabelled, low, high = state["unlabelled"].tolist()
+            self._shares = EntityShares(unlabelled, low, high, state["classes"])
+        if not torch.equal(self._labels, self._distant) or not bool(self._keep.all()):
+            self._use_labels(model)
+
+
+def find_cross_fitting(data: Data, model: Model, config: Config) -> CrossFitting | None:
+    """Return the cross-fitting that the settings ask for; none if humans labelled all documents.
+
+    Raises:
+        InputError: the method does not tag words one by one.
+    """
+    settings = config.cross_fitting
+    rounds = model.cross_fitting_rounds if settings.rounds == "auto" else settings.rounds
+    if not rounds or all(data.certain):
+        return None
+    if not model.by_word:
+        raise InputError(
+            f"cross_fitting.rounds is {rounds}, but the method {config.method} does not tag words one by one",
+            hint="set cross_fitting.rounds=0, or choose another method",
+        )
+    return CrossFitting(data, model, settings, config.training, rounds)
+
+
+def divide_words(words: Tensor, parts: int, seed: int) -> Tensor:
+    """Return the part (V,) of each distinct word. Parts have as many frequent words as rare ones.
+
+    Args:
+        words: (N,) long, the ids of all words.
+        parts: the number of parts.
+        seed: random seed.
+    """
+    order = torch.bincount(words).argsort(descending=True, stable=True)
+    generator = torch.Generator().manual_seed(seed)
+    part = torch.empty_like(order)
+    for group in torch.split(order, parts):
+        part[group] = torch.randperm(parts, generator=generator)[: len(group)]
+    return part
+
+
+def tag_numbers(classes: Sequence[int], model: Model) -> list[int]:
+    """Return the tag number of each word of a document, given its class. A run of words of one class is one entity."""
+    if model.scheme == "io":
+        return list(classes)
+    numbers = {tag: number for number, tag in enumerate(model.tags)}
+    return [numbers[tag] for tag in encode(_runs(classes, model.labels), len(classes), model.scheme)]
+
+
+def _runs(classes: Sequence[int], labels: Sequence[str]) -> list[WordSpan]:
+    """Return the maximal runs of words of one class, as spans."""
+    spans, start = [], 0
+    for end in range(1, len(classes) + 1):
+        if end == len(classes) or classes[end] != classes[start]:
+            if classes[start]:
+                spans.append(WordSpan(start, end, labels[classes[start] - 1]))
+            start = end
+    return spans
