@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cache
 
 from encoders import embedded
 from mproto import Recognizer, annotate, demo, train
 from mproto.config import Config, load_config
+from mproto.denoising.outlook import Expected, Outlook, Way
 from mproto.models.base import Model
+from mproto.persistence.card import EXPECTED, RECOMMENDED
 from mproto.text import Document
 from mproto.training.data import Data
 from mproto.training.loop import Loop
@@ -38,6 +41,17 @@ def prepare(model: Model, data: Data) -> None:
 def small_model(method: str = "mproto") -> Recognizer:
     """Return a model trained on a few sentences. Tests must not train it further."""
     return _small_model(method)
+
+
+def recommending(way: Way | None) -> Recognizer:
+    """Return the small model as if its training had recommended this way to find entities, or none."""
+    other = copy(small_model())
+    other.card = {key: value for key, value in other.card.items() if key not in (RECOMMENDED, EXPECTED)}
+    if way:
+        best, worse = Expected(0.875, 0.75), Expected(0.5, 0.25)
+        model, both, terms = (best if one == way else worse for one in ("model", "both", "terms"))
+        other.card |= Outlook(model=model, both=both, terms=terms).as_card()
+    return other
 
 
 @cache

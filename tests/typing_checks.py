@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
 from mproto import Document, Entity, Progress, Recognizer, TrainingResult, annotate, demo, train
 
@@ -53,6 +53,7 @@ def predictions(ner: Recognizer) -> None:
     assert_type(ner.predict(documents), Iterator[Document])
     assert_type(ner.predict_entities(documents), list[list[Entity]])
     assert_type(ner.with_gazetteer(demo.gazetteer()), Recognizer)
+    assert_type(ner.with_gazetteer(demo.gazetteer(), "terms"), Recognizer)
 
 
 def training(documents: list[Document]) -> TrainingResult:
@@ -67,4 +68,5 @@ def training(documents: list[Document]) -> TrainingResult:
     assert_type(result.recognizer, Recognizer)
     assert_type(result.history, tuple[Progress, ...])
     assert_type(result.dev_f1, float | None)
+    assert_type(result.recommended, Literal["both", "model", "terms"] | None)
     return assert_type(result, TrainingResult)

@@ -13,12 +13,12 @@ from mproto.encoding.windows import make_windows
 from mproto.errors import InputError
 from mproto.gazetteer.options import MatchOptions
 from mproto.inference.entities import Entity, read_entities
-from mproto.inference.gazetteer_terms import GazetteerTerms
+from mproto.inference.gazetteer_terms import WITHOUT_RECOMMENDATION, GazetteerTerms
 from mproto.inference.pipeline import Pipeline
 from mproto.inference.texts import blocks, check_batch_size, check_length
 from mproto.inference.thresholds import thresholds
 from mproto.io.outputs import Outputs
-from mproto.persistence.card import model_card, with_scores
+from mproto.persistence.card import model_card, recommended_combination, with_scores
 from mproto.persistence.files import (
     BEST,
     CONFIG,
@@ -91,9 +91,17 @@ class Recognizer(Pipeline):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The entity types of the model, and those of a gazetteer that is combined with it."""
+        """The entity types of the model, and those of a gazetteer that is combined with it.
+
+        The model's types are also there if only terms are found (`terms`), so that the same thresholds are valid.
+        """
         added = self.terms.types if self.terms is not None and self.terms.combination != "off" else ()
         return tuple(dict.fromkeys((*self.tagger.labels, *added)))
+
+    @property
+    def recommended_combination(self) -> Combination | None:
+        """The combination with a gazetteer that had the best expected F1 in training; `None` if training estimated none."""
+        return recommended_combination(self.card)
 
     @property
     def model(self) -> Model:
@@ -125,7 +133,7 @@ class Recognizer(Pipeline):
     def with_gazetteer(
         self,
         gazetteer: Gazetteer,
-        combination: Combination = "prefer-gazetteer",
+        combination: Combination | None = None,
         options: MatchOptions = MatchOptions(),
         notes: Notes | None = None,
     ) -> Recognizer:
@@ -134,13 +142,17 @@ class Recognizer(Pipeline):
         Args:
             gazetteer: the terms.
             combination: `prefer-gazetteer` finds the terms too, and they win where the two
-                disagree; `union` finds terms only where the model finds nothing; `off` finds only
-                the model's entities, and uses the gazetteer for provenance only.
+                disagree; `union` finds terms only where the model finds nothing; `terms` finds only
+                the terms; `off` finds only the model's entities, and uses the gazetteer for
+                provenance only. By default `recommended_combination`, or `prefer-gazetteer` if
+                there is none.
             options: how to match terms; see `matching`.
             notes: counts terms of types that the model does not have.
         """
         if notes is not None:
             notes.count(*self._terms_of_other_types(gazetteer))
+        if combination is None:
+            combination = self.recommended_combination or WITHOUT_RECOMMENDATION
         other = copy(self)
         other.terms = GazetteerTerms(gazetteer, combination, self.matching(gazetteer, options))
         return other

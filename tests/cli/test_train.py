@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,9 @@ def test_the_output_of_training(trained: tuple[Path, dict[str, Any]]) -> None:
     assert 0 <= shown["dev_f1"] <= 1
     assert 0 <= shown["kept_share"] <= 1
     assert shown["name_types"] == []
+    expected = shown["expected_scores"]
+    assert all(0 <= value <= 1 for scores in expected.values() for value in scores.values())
+    assert shown["recommended"] == max(("both", "model", "terms"), key=lambda way: expected[way]["f1"])
 
 
 def test_a_model_saves_its_name_types(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,31 +113,78 @@ def test_evaluation(run: Path, labelled: Path, capsys: pytest.CaptureFixture[str
     shown = json.loads(capsys.readouterr().out)
     assert shown["overall"].keys() >= {"precision", "recall", "f1"}
     assert shown.keys() >= {"loc", "cls", "types", "seen", "unseen", "intervals"}
+    assert shown["scored"].endswith(", as recommended in training")
     assert call("evaluate", run / "best", labelled, "--bootstrap", 0) == 0
     assert "boundaries (Loc.)" in capsys.readouterr().out
 
 
-def test_evaluation_of_model_and_terms_together(run: Path, labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+FOUND_BY = {
+    "off": "model without gazetteer",
+    "union": "model and gazetteer (union)",
+    "prefer-gazetteer": "model and gazetteer (prefer-gazetteer)",
+    "terms": "gazetteer without model",
+}
+
+
+@pytest.fixture
+def recommend(run: Path, tmp_path: Path) -> Callable[[str | None], Path]:
+    """Return a function that returns a copy of the run whose card has another recommendation, or none."""
+
+    def recommend(way: str | None) -> Path:
+        copied = shutil.copytree(run, tmp_path / f"recommends-{way}")
+        path = copied / "best" / "config.json"
+        description = json.loads(path.read_text())
+        card = {key: value for key, value in description["card"].items() if key != "recommended"}
+        card |= {"recommended": way} if way else {}
+        path.write_text(json.dumps({**description, "card": card}))
+        return copied
+
+    return recommend
+
+
+def test_evaluation_of_model_and_terms_together(
+    recommend: Callable[[str | None], Path], labelled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Terms in the gazetteer are found even though the model was trained for only six steps."""
-    found = {}
-    ways = {"default": [], "prefer-gazetteer": ["--combine", "prefer-gazetteer"], "off": ["--combine", "off"]}
-    for name, way in ways.items():
-        assert call("evaluate", run, labelled, "--gazetteer", TERMS, *way, "--bootstrap", 0, "--json") == 0
-        found[name] = json.loads(capsys.readouterr().out)
-    assert found["default"] == found["prefer-gazetteer"]
-    assert found["default"]["seen"]["recall"] > max(found["off"]["seen"]["recall"], 0.9)
-    assert found["default"]["scored"] == "model and gazetteer (prefer-gazetteer)"
-    assert found["off"]["scored"] == "model without gazetteer"
+
+    def scores(model: Path, *further: str) -> tuple[str, dict[str, Any]]:
+        assert call("evaluate", model, labelled, "--gazetteer", TERMS, *further, "--bootstrap", 0, "--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        return found.pop("scored"), found
+
+    silent = recommend(None)
+    given = {way: scores(silent, "--combine", way) for way in FOUND_BY}
+    assert {way: shown for way, (shown, _) in given.items()} == FOUND_BY
+    assert scores(silent) == given["prefer-gazetteer"]
+    for recommended, way in (("both", "prefer-gazetteer"), ("model", "off"), ("terms", "terms")):
+        model = recommend(recommended)
+        assert scores(model) == (f"{FOUND_BY[way]}, as recommended in training", given[way][1])
+        assert scores(model, "--combine", "union") == given["union"]  # what the user says counts
+    found = {way: figures for way, (_, figures) in given.items()}
+    assert found["prefer-gazetteer"]["seen"]["recall"] > max(found["off"]["seen"]["recall"], 0.9)
+    assert found["terms"]["unseen"]["recall"] == 0
+    assert found["terms"]["seen"] == found["prefer-gazetteer"]["seen"]
+
+
+def test_matching_options_without_effect_are_an_error(
+    recommend: Callable[[str | None], Path], labelled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [recommend("model"), labelled, "--gazetteer", TERMS, "--plurals", "--bootstrap", 0]
+    assert call("evaluate", *arguments) == 2
+    assert "the model alone, which training recommended, does not match terms" in capsys.readouterr().err
+    assert call("evaluate", *arguments, "--combine", "terms") == 0
 
 
 def test_results_name_the_source_of_entities(
-    run: Path, labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recommend: Callable[[str | None], Path], labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    both = ["--gazetteer", TERMS]
+    run, both = recommend("terms"), ["--gazetteer", TERMS]
+    by_default = "gazetteer without model, as recommended in training"
     assert call("evaluate", run, labelled, "--bootstrap", 0, *both) == 0
-    assert "model and gazetteer (prefer-gazetteer)" in capsys.readouterr().out
+    assert by_default in " ".join(capsys.readouterr().out.split())
     out = tmp_path / "out.jsonl"
-    for further, expected in ((both, "model and gazetteer (prefer-gazetteer)"), ([], "model")):
+    union = ([*both, "--combine", "union"], "model and gazetteer (union)")
+    for further, expected in ((both, by_default), union, ([], "model")):
         assert call("predict", run, labelled, "--output", out, "--force", *further) == 0
         assert f"found by {expected}\n" in capsys.readouterr().out
 
@@ -236,7 +287,7 @@ def test_the_ending_names_the_format(run: Path, tmp_path: Path) -> None:
         (["evaluate", "some/where", TEST, "--record", "x"], "some/where is not a folder"),
         (
             ["evaluate", ".", TEST, "--record", "x", "--gazetteer", TERMS],
-            "not of model and gazetteer (prefer-gazetteer)",
+            "--record is for scores of the model alone, but --gazetteer is given; pass --combine off, too",
         ),
     ],
 )
@@ -285,6 +336,56 @@ def test_messages_during_and_after_training(tmp_path: Path, capsys: pytest.Captu
     figures = json.loads(shown.out)
     assert figures["dev_f1"] is None
     assert 0 <= figures["unlabelled_share"] <= 1
+
+
+BETTER, WORSE = {"precision": 0.875, "recall": 0.5, "f1": 0.6364}, {"precision": 0.25, "recall": 0.125, "f1": 0.1667}
+
+
+@pytest.mark.parametrize(
+    ("recommended", "line"),
+    [
+        ("both", "recommended: the model and the terms together (--combine prefer-gazetteer, the default of predict, "),
+        ("model", "recommended: the model alone (--combine off, the default of predict, "),
+        ("terms", "recommended: the terms alone (--combine terms, the default of predict, "),
+    ],
+)
+def test_training_says_what_to_expect(
+    recommended: str, line: str, corpus: Path, labelled: Path, run: Path, tmp_path: Path, capsys: Any
+) -> None:
+    """The card decides, also for a run that is finished already."""
+    copied = shutil.copytree(run, tmp_path / "run")
+    path = copied / "best" / "config.json"
+    description = json.loads(path.read_text())
+    expected = {way: BETTER if way == recommended else WORSE for way in ("both", "model", "terms")}
+    description["card"] |= {"recommended": recommended, "expected scores": expected}
+    path.write_text(json.dumps(description))
+    again = ["train", "--train", corpus, "--gazetteer", TERMS, "--dev", labelled, "--output", copied, *SETTINGS]
+    assert call(*again, "--resume") == 0
+    shown = capsys.readouterr().out.splitlines()
+    start = shown.index("expected precision / recall / F1 (estimates by word, without human labels):")
+    names = ("the model and the terms together", "the model alone", "the terms alone")
+    numbers = {way: "87.50 / 50.00 / 63.64" if way == recommended else "25.00 / 12.50 / 16.67" for way in expected}
+    assert shown[start + 1 : start + 4] == [f"  {n}: {numbers[w]} %" for n, w in zip(names, expected, strict=True)]
+    assert shown[start + 4].startswith(f"{line}evaluate and serve with --gazetteer)")
+    worse = "; the model is expected to be worse than the term list alone"
+    assert shown[start + 4].endswith(worse) == (recommended == "terms")
+    assert call(*again, "--resume", "--json") == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["recommended"], figures["expected_scores"]) == (recommended, expected)
+
+
+def test_a_method_without_estimates_says_nothing(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encoder = write_roberta(tmp_path, positions=200)
+    arguments = ["--train", corpus, "--gazetteer", TERMS, "--encoder", encoder, "--output", tmp_path / "run", *SETTINGS]
+    assert call("train", *arguments, "--method", "tagger") == 0
+    shown = capsys.readouterr().out
+    assert "expected" not in shown
+    assert "recommended" not in shown
+    assert call("train", *arguments, "--method", "tagger", "--resume", "--json") == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["recommended"], figures["expected_scores"]) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,8 @@ def test_provenance_names_terms_and_training_mentions(tmp_path: Any) -> None:
             for n in (0, 1.5, True, "8")
         ],
         (lambda ner: ner.predict_words([], batch_size=0), "batch_size is 0"),
-        (lambda ner: ner.with_gazetteer(Gazetteer(()), "both"), "union, prefer-gazetteer"),
+        (lambda ner: ner.with_gazetteer(Gazetteer(()), "both"), "off, union, prefer-gazetteer, terms"),
+        (lambda ner: ner.with_gazetteer(Gazetteer(()), ""), "'' is not a way to combine"),
     ],
 )
 def test_wrong_calls(call: Any, message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +16,14 @@ from mproto import Document, Entry, Gazetteer, Span
 from mproto.encoding.windows import Window
 from mproto.errors import InputError
 from mproto.inference.entities import Entity, read_entities
-from mproto.inference.gazetteer_terms import GazetteerTerms, TermMatch
+from mproto.inference.gazetteer_terms import COMBINATIONS, GazetteerTerms, TermMatch
 from mproto.inference.mentions import Mentions
 from mproto.inference.tagger import Tagged
+from mproto.persistence.card import RECOMMENDED
 from mproto.persistence.files import MENTIONS
 from mproto.persistence.mentions import load_mentions, save_mentions
 from mproto.training.calibration import best_temperature
-from runs import small_model
+from runs import recommending, small_model
 
 TAGS = ("O", "I-A", "I-B")
 
@@ -79,6 +81,17 @@ def test_combinations_keep_all_of_one_side(
     assert all(entity.score == (0.5 if entity.span.label == "A" else 1.0) for entity in found)
 
 
+@given(SPANS, SPANS)
+def test_terms_alone_do_not_depend_on_what_the_model_finds(
+    entities: list[tuple[int, int]], matches: list[tuple[int, int]]
+) -> None:
+    model, terms = disjoint(entities, "A"), disjoint(matches, "A")
+    found = GazetteerTerms(Gazetteer(()), "terms").combine(
+        [Entity(s, 0.5, "A-1") for s in model], [TermMatch(s, Entry("", "A")) for s in terms]
+    )
+    assert found == [Entity(s, 0.5, "A-1") if s in model else Entity(s, 1.0) for s in terms]
+
+
 def test_an_entity_found_by_both_keeps_the_score_of_the_model() -> None:
     document = Document("Aspirin helps")
     terms = GazetteerTerms(Gazetteer((Entry("Aspirin", "Chemical"),)), "prefer-gazetteer")
@@ -123,9 +136,53 @@ def test_calibration_recovers_the_temperature_of_sampled_labels() -> None:
     assert best_temperature(logits.log_softmax(-1), labels) == pytest.approx(2.5, rel=0.05)
 
 
+PLACES = Gazetteer((Entry("York", "Place"), Entry("aspirin", "Chemical")))
+
+
+@pytest.mark.parametrize(
+    ("recommended", "combination"),
+    [
+        ("both", "prefer-gazetteer"),
+        ("model", "off"),
+        ("terms", "terms"),
+        (None, "prefer-gazetteer"),
+        ("everything", "prefer-gazetteer"),  # the card of a later version, or one edited by hand
+        (["both"], "prefer-gazetteer"),
+    ],
+)
+def test_the_default_combination_is_what_training_recommended(recommended: Any, combination: Any) -> None:
+    known = recommended in ("both", "model", "terms")
+    alone = recommending(recommended if known else None)
+    if not known and recommended:
+        alone.card[RECOMMENDED] = recommended
+    assert alone.recommended_combination == (combination if known else None)
+    given = alone.with_gazetteer(PLACES)
+    assert given.terms is not None
+    assert given.terms.combination == combination
+    text = "We saw York and took aspirin for the headache ."
+    assert given(text) == alone.with_gazetteer(PLACES, combination)(text)
+    for other in COMBINATIONS:
+        chosen = alone.with_gazetteer(PLACES, other).terms
+        assert chosen is not None
+        assert chosen.combination == other
+
+
+def test_a_method_without_estimates_recommends_nothing() -> None:
+    assert small_model("tagger").recommended_combination is None
+
+
+def test_terms_alone_are_found() -> None:
+    ner, text = small_model().with_gazetteer(PLACES, "terms"), "We saw York and took aspirin for the headache ."
+    assert [(e["word"], e["entity_group"]) for e in ner(text)] == [("York", "Place"), ("aspirin", "Chemical")]
+    assert ner.labels == (*small_model().labels, "Place")
+    assert [e["word"] for e in ner(text, threshold={"Disease": 0.9, "Place": 0.5})] == ["York", "aspirin"]
+    assert ner("Nothing of the list causes a headache .") == []
+    sources = [e["provenance"]["source"] for e in ner(text, provenance=True)]
+    assert sources == ["gazetteer", "gazetteer"]
+
+
 def test_a_combined_gazetteer_adds_its_types() -> None:
-    gazetteer = Gazetteer((Entry("York", "Place"), Entry("aspirin", "Chemical")))
-    alone = small_model()
+    gazetteer, alone = PLACES, recommending("both")
     assert alone.with_gazetteer(gazetteer, "off").labels == alone.labels
     both = alone.with_gazetteer(gazetteer)
     assert both.terms is not None

@@ -25,7 +25,7 @@ from mproto.integrations.comparison import Comparison, compare
 from mproto.integrations.onnx import export_onnx
 from mproto.integrations.onnx_decoding import decoding_graph, select_graph
 from mproto.models.baselines.tagger import TaggerModel
-from mproto.persistence.card import with_scores
+from mproto.persistence.card import RECOMMENDED, with_scores
 from mproto.persistence.files import GRAPH_FILE
 from mproto.text.scoring import Counts
 from mproto.workflows.export import export_model
@@ -78,6 +78,8 @@ def test_an_exported_model_agrees_with_the_original(method: str, tmp_path: Path)
     assert [e["provenance"].get("prototype") for e in one] == [e["provenance"].get("prototype") for e in other]
     assert [e["provenance"]["like"] for e in one] == [e["provenance"]["like"] for e in other]
     assert exported.labels == original.labels
+    assert exported.recommended_combination == original.recommended_combination
+    assert (exported.recommended_combination is not None) == (method == "mproto")
     card = (tmp_path / "out" / "README.md").read_text()
     assert card == exported.model_card()
     differs = set(card.splitlines()) ^ set(original.model_card().splitlines())
@@ -115,11 +117,12 @@ def test_the_embedded_encoder_in_eight_bits(tmp_path: Path, capsys: pytest.Captu
 def test_eight_bits(method: str, tmp_path: Path) -> None:
     """Quantization changes scores a little. (An undertrained model may still fail the check, which is not run here.)"""
     original = Recognizer.from_pretrained(tiny(method))
-    original.card = with_scores(original.card, "ours", Counts(1, 2, 4).as_dict())
+    original.card = with_scores({**original.card, RECOMMENDED: "terms"}, "ours", Counts(1, 2, 4).as_dict())
     export_onnx(original, tmp_path, int8=True)
     rounded = Recognizer.from_pretrained(tmp_path)
     assert "scores" in original.card
     assert "scores" not in rounded.card  # they were measured before quantization
+    assert rounded.recommended_combination == "terms"
     assert "eight bits" in (tmp_path / "README.md").read_text()
     (_, one), *_ = original.predict_words([Document(TEXTS[0])])
     (_, other), *_ = rounded.predict_words([Document(TEXTS[0])])

@@ -13,7 +13,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from mproto.config import Config
-from mproto.persistence.card import model_card
+from mproto.denoising.outlook import Expected, Outlook
+from mproto.persistence.card import expected_scores, model_card, recommended_combination, recommended_way
 
 SETTINGS = Config().as_dict()
 CARD = {"training documents": 1234, "gazetteer": "120 Chemical, 80 Disease (fingerprint 0123456789abcdef)"}
@@ -157,6 +158,58 @@ def test_invalid_scores_are_shown_as_plain_text(wrong: object) -> None:
     assert "model-index" not in front
     assert any(line == f"scores: {wrong}" for line in lines(body))
     assert "No scores were recorded" in body
+
+
+FRACTIONS = st.floats(0, 1)
+EXPECTED = st.builds(Expected, FRACTIONS, FRACTIONS)
+OUTLOOKS = st.builds(Outlook, EXPECTED, EXPECTED, EXPECTED)
+WAYS = ("the model and the terms together", "the model alone", "the terms alone")
+
+
+@settings(max_examples=40)
+@given(OUTLOOKS, st.booleans())
+def test_expected_scores_and_the_recommendation_are_shown(outlook: Outlook, measured: bool) -> None:
+    """What training writes into the card is read back, and shown as a table and a sentence."""
+    card = {**CARD, **outlook.as_card(), **({"scores": SCORES} if measured else {})}
+    assert recommended_way(card) == outlook.recommended
+    assert expected_scores(card) == card["expected scores"]
+    front, body = made(card=card)
+    rows = [line for line in body.splitlines() if line.startswith("| the ")]
+    expected = [
+        f"| {name} | {100 * one.precision:.2f} | {100 * one.recall:.2f} | {100 * one.f1:.2f} |"
+        for name, one in zip(WAYS, (outlook.both, outlook.model, outlook.terms), strict=True)
+    ]
+    assert rows == expected
+    assert sum(token.type == "table_open" for token in parsed(body)) == 1 + measured
+    (sentence,) = [line for line in lines(body) if line.startswith("Training recommends")]
+    assert WAYS[("both", "model", "terms").index(outlook.recommended)] in sentence
+    assert f"(combination {recommended_combination(card)})" in sentence
+    assert ("worse than the term list alone" in sentence) == (outlook.recommended == "terms")
+    assert "without human labels" in body
+    assert not any(line.startswith(("recommended:", "expected scores:")) for line in lines(body))  # as raw values
+    assert ("model-index" in front) == measured  # estimates are not results
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        0.7,
+        "high",
+        {},
+        {"both": {"f1": 0.5}},
+        {way: {"precision": 0.5, "recall": 0.5, "f1": 50} for way in ("both", "model", "terms")},
+        {way: {"precision": 0.5, "recall": 0.5, "f1": float("nan")} for way in ("both", "model", "terms")},
+        dict.fromkeys(("both", "model", "terms"), 0.5),
+        {"*all*": {"precision": 0.5, "recall": 0.5, "f1": 0.5}},
+    ],
+)
+def test_invalid_expected_scores_are_shown_as_plain_text(wrong: object) -> None:
+    for way in ("terms", "**terms**", ["terms"], None):
+        card = {"recommended": way, "expected scores": wrong}
+        shown_lines = lines(made(card=card)[1])
+        assert f"expected scores: {wrong}" in shown_lines
+        assert (f"recommended: {way}" in shown_lines) == (way != "terms")
+        assert any(line.startswith("Training recommends") for line in shown_lines) == (way == "terms")
 
 
 def test_types_of_names_are_shown_if_there_are_any() -> None:

@@ -11,14 +11,17 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from mproto import Recognizer
 from mproto.cli import main, serve
-from runs import small_model
+from mproto.denoising.outlook import Way
+from runs import recommending
 
 
 def fail(*arguments: object, capsys: pytest.CaptureFixture[str]) -> str:
@@ -35,7 +38,7 @@ def known(entities: list[dict[str, Any]]) -> list[tuple[str, str, float]]:
 
 
 def test_the_example_answers_and_stops_gracefully(tmp_path: Path) -> None:
-    small_model().save_pretrained(tmp_path / "my-run")
+    recommending("both").save_pretrained(tmp_path / "my-run")
     (tmp_path / "terms.tsv").write_text("surface\ttype\nnumber 7\tNumber\n")
     arguments = [*shlex.split(serve.EXAMPLE)[1:], "--port", "0", "--threads", "1", "--batch-size", "2", "--json"]
     arguments += ["--gazetteer", "terms.tsv"]
@@ -53,7 +56,7 @@ def test_the_example_answers_and_stops_gracefully(tmp_path: Path) -> None:
         lines = [process.stdout.readline() for _ in range(5)]
         printed = json.loads("".join(lines))
         address = printed["address"]
-        assert printed["found_by"] == "model and gazetteer (prefer-gazetteer)"
+        assert printed["found_by"] == "model and gazetteer (prefer-gazetteer), as recommended in training"
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
         while '"ready"' not in process.stderr.readline():
             pass
@@ -91,6 +94,52 @@ def test_the_example_answers_and_stops_gracefully(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+FOUND_BY: dict[Way | None, str] = {
+    "both": "model and gazetteer (prefer-gazetteer), as recommended in training",
+    "model": "model without gazetteer, as recommended in training",
+    "terms": "gazetteer without model, as recommended in training",
+    None: "model and gazetteer (prefer-gazetteer)",
+}
+
+
+@pytest.mark.parametrize(("recommended", "found_by"), FOUND_BY.items())
+def test_the_way_that_is_used_is_printed_before_the_model_is_loaded(
+    recommended: Way | None,
+    found_by: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is that of the loaded model; also for a model on the hub, which is fetched first."""
+    recommending(recommended).save_pretrained(tmp_path / "model")
+    (tmp_path / "terms.tsv").write_text("surface\ttype\naspirin\tChemical\n")
+    loads: list[Callable[[], Recognizer]] = []
+    fetched: list[str] = []
+
+    def serve_nothing(load: Callable[[], Recognizer], name: str, listening: socket.socket, *_: object) -> None:
+        loads.append(load)
+        listening.close()
+
+    def fetch(name: str, **_: object) -> Path:
+        fetched.append(name)
+        return tmp_path / "model"
+
+    monkeypatch.setattr("mproto.service.server.serve", serve_nothing)
+    monkeypatch.setattr("mproto.persistence.hub.find_model", fetch)
+    arguments = ["--port", "0", "--gazetteer", str(tmp_path / "terms.tsv")]
+    for model in (str(tmp_path / "model"), "somebody/model"):
+        assert main(["serve", model, *arguments]) == 0
+        assert f"entities are found by {found_by}\n" in capsys.readouterr().out
+        assert main(["serve", model, *arguments, "--combine", "terms", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["found_by"] == "gazetteer without model"
+    assert fetched == ["somebody/model"]  # not if the way is given: the service then starts before the model is there
+    default, given = (load().terms for load in loads[:2])
+    assert default is not None
+    assert given is not None
+    assert default.combination == (recommending(recommended).recommended_combination or "prefer-gazetteer")
+    assert given.combination == "terms"
 
 
 class TestWrongCalls:

@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
-from mproto import Document, Gazetteer, Recognizer, Span, demo, read_documents
+from mproto import Document, Entry, Gazetteer, Recognizer, Span, demo, read_documents
 from mproto.cli import main
+from mproto.denoising.outlook import Way
 from mproto.errors import InputError
+from mproto.inference.gazetteer_terms import COMBINATIONS, Combination
 from mproto.io.resumable import ResumableLog
 from mproto.io.sources import Source
 from mproto.workflows.predict import PREDICTIONS, Reading, predict_file, predict_page
-from runs import small_model
+from runs import recommending, small_model
 
 DOCUMENTS = [Document(f"text number {i}", id=str(i)) for i in range(7)]
 
@@ -110,9 +112,8 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_file_is_the_same_when_it_was_stopped_on_the_way(texts: Path, tmp_path: Path) -> None:
-    recognizer = small_model()
-    predict_file(recognizer, Source(texts), tmp_path / "whole.jsonl")
+def stop_on_the_way(recognizer: Recognizer, texts: Path, output: Path) -> None:
+    """Predict the file, and fail at its last document."""
 
     class Failing(Recognizer):
         def predict_entities(self, documents: Any, **options: Any) -> Any:
@@ -127,13 +128,34 @@ def test_a_file_is_the_same_when_it_was_stopped_on_the_way(texts: Path, tmp_path
         patch.setattr(reading, "FIRST_BLOCK", 2)
         patch.setattr(reading, "LARGEST_BLOCK", 2)
         failing = Failing(recognizer.tagger, recognizer.config)
+        failing.terms = recognizer.terms
         with pytest.raises(StoppedError):
-            predict_file(failing, Source(texts), tmp_path / "out.jsonl")
+            predict_file(failing, Source(texts), output)
+
+
+def test_a_file_is_the_same_when_it_was_stopped_on_the_way(texts: Path, tmp_path: Path) -> None:
+    recognizer = small_model()
+    predict_file(recognizer, Source(texts), tmp_path / "whole.jsonl")
+    stop_on_the_way(recognizer, texts, tmp_path / "out.jsonl")
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == [".out.jsonl.progress"]
     written = predict_file(recognizer, Source(texts), tmp_path / "out.jsonl", resume=True)
     assert written.documents == 6
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     assert not (tmp_path / ".out.jsonl.progress").exists()
+
+
+@pytest.mark.parametrize(("recommended", "way"), [("both", "prefer-gazetteer"), ("terms", "terms"), ("model", "off")])
+def test_work_is_resumed_only_in_the_same_way(recommended: Way, way: Combination, texts: Path, tmp_path: Path) -> None:
+    """It does not matter whether the way was given or recommended in training."""
+    terms = Gazetteer((Entry("aspirin", "Chemical"),))
+    stop_on_the_way(recommending(recommended).with_gazetteer(terms), texts, tmp_path / "out.jsonl")
+    for other in set(COMBINATIONS) - {way}:
+        with pytest.raises(InputError, match="another model"):
+            predict_file(small_model().with_gazetteer(terms, other), Source(texts), tmp_path / "out.jsonl", resume=True)
+    given = small_model().with_gazetteer(terms, way)
+    assert predict_file(given, Source(texts), tmp_path / "out.jsonl", resume=True).documents == 6
+    predict_file(given, Source(texts), tmp_path / "whole.jsonl")
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
 def test_thresholds_and_terms(texts: Path, tmp_path: Path) -> None:
@@ -154,8 +176,39 @@ def test_a_page_shows_text_as_text(texts: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    small_model().save_pretrained(folder := tmp_path_factory.mktemp("model"))
+    recommending(None).save_pretrained(folder := tmp_path_factory.mktemp("model"))
     return folder
+
+
+@pytest.mark.parametrize(
+    ("recommended", "note"),
+    [
+        (
+            "both",
+            "this model alone is expected to be worse than together with its terms; pass the terms with --gazetteer",
+        ),
+        ("terms", "this model alone is expected to be worse than the term list alone; pass the terms with --gazetteer"),
+        ("model", ""),
+        (None, ""),
+    ],
+)
+def test_a_recommendation_that_is_not_followed_is_noted(
+    recommended: Way | None, note: str, texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recommending(recommended).save_pretrained(tmp_path / "model")
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("surface\ttype\naspirin\tChemical\n")
+    call = ["predict", str(tmp_path / "model"), str(texts)]
+    assert main([*call, "--highlight"]) == 0
+    shown = capsys.readouterr().err
+    assert shown == (f"note: 1 recommendation of training is not followed: {note}\n" if note else "")
+    assert main([*call, "--html", str(tmp_path / "page.html"), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert [note in counted for counted in figures["notes"]] == ([True] if note else [])
+    assert figures["found_by"] == "model"
+    for combination in ([], ["--combine", "off"]):  # with a gazetteer, the caller has decided
+        assert main([*call, "--highlight", "--gazetteer", str(terms), *combination]) == 0
+        assert capsys.readouterr().err == ""
 
 
 def test_highlighted_text(saved: Path, texts: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,26 +101,37 @@ def add_combination(parser: argparse.ArgumentParser) -> None:
     """Add the option that selects how a model and a gazetteer are combined."""
     parser.add_argument(
         "--combine",
-        choices=("off", "union", "prefer-gazetteer"),
+        choices=("off", "union", "prefer-gazetteer", "terms"),
         help="how to combine the model with --gazetteer: find terms too, and prefer them where the two disagree "
-        "(prefer-gazetteer, the default); find terms only where the model finds nothing (union); use the model alone (off)",
+        "(prefer-gazetteer); find terms only where the model finds nothing (union); use the model alone (off); find only "
+        "terms (terms). Default: as recommended in training; prefer-gazetteer for models without a recommendation",
     )
 
 
-def combination(parsed: argparse.Namespace) -> Combination:
-    """Return how the model and the gazetteer are combined."""
+def combination(parsed: argparse.Namespace) -> Combination | None:
+    """Return how the model and the gazetteer are combined; `None` for the recommendation of training."""
     if parsed.combine and not parsed.gazetteer:
         raise InputError(f"--combine {parsed.combine} needs a gazetteer", hint="pass --gazetteer, too")
-    chosen: Combination = parsed.combine or "prefer-gazetteer"
+    chosen: Combination | None = parsed.combine
     return chosen
 
 
-def combined(parsed: argparse.Namespace) -> str:
-    """Describe in words what finds the entities: the model, or the model and the gazetteer."""
+def combined(parsed: argparse.Namespace, recommended: Combination | None) -> str:
+    """Describe in words what finds the entities: the model, the gazetteer, or both.
+
+    Args:
+        parsed: the arguments of the command.
+        recommended: `Recognizer.recommended_combination`.
+    """
+    from mproto.inference.gazetteer_terms import WITHOUT_RECOMMENDATION
+
     if not parsed.gazetteer:
         return "model"
-    way = combination(parsed)
-    return "model without gazetteer" if way == "off" else f"model and gazetteer ({way})"
+    given = combination(parsed)
+    way = given or recommended or WITHOUT_RECOMMENDATION
+    alone = {"off": "model without gazetteer", "terms": "gazetteer without model"}
+    found_by = alone.get(way, f"model and gazetteer ({way})")
+    return found_by if given or not recommended else f"{found_by}, as recommended in training"
 
 
 def load_gazetteer(parsed: argparse.Namespace, notes: Notes | None = None) -> Gazetteer:

@@ -28,14 +28,18 @@ from mproto.errors import InputError, Notes
 if TYPE_CHECKING:
     import argparse
 
+    from mproto.gazetteer import MatchOptions
+    from mproto.inference.gazetteer_terms import Combination
+
 SUMMARY = "precision, recall and F1 of a model on labelled documents"
 DESCRIPTION = """Tag labelled documents with a model and score the result: strict micro scores
 overall and for each label, scores of the boundaries alone (Loc.), and scores of the labels where
 the boundaries match (Cls.), with 95 % bootstrap intervals.
 
-With --gazetteer, the model is scored together with the gazetteer (--combine sets how; --combine
-off scores only the model), and entities in the gazetteer and not in it are scored separately
-too. --record writes the scores of the model alone into its model card."""
+With --gazetteer, the model, the gazetteer's terms or both are scored: by default, what training
+recommended (--combine changes that; --combine off scores only the model). Entities in the
+gazetteer and not in it are scored separately, too. --record writes the scores of the model alone
+into its model card."""
 EXAMPLE = "mproto evaluate my-run test.jsonl --gazetteer terms/"
 
 
@@ -57,16 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace) -> None:
-    from mproto.gazetteer import MatchOptions
     from mproto.io.sources import Source
 
     check_bootstrap(parsed)
     check_batch_size(parsed)
     notes = Notes(parsed.on_error)
     way, matching = combination(parsed), match_options(parsed)
-    if way == "off" and matching != MatchOptions():
-        hint = "leave out --combine off, or the matching options"
-        raise InputError("--combine off does not match terms, so matching options have no effect", hint=hint)
+    _check_matching(way, None, matching)
     if parsed.record is not None:
         _check_record(parsed, way)
     gazetteer = load_gazetteer(parsed, notes) if parsed.gazetteer else None
@@ -74,7 +75,9 @@ def run(parsed: argparse.Namespace) -> None:
     from mproto.workflows.evaluate import evaluate_file
 
     recognizer = Recognizer.from_pretrained(parsed.model, device=parsed.device)
+    recommended = recognizer.recommended_combination
     if gazetteer is not None:
+        _check_matching(way, recommended, matching)
         recognizer = recognizer.with_gazetteer(gazetteer, way, matching, notes)
     with progress("evaluating", parsed.corpus) as on_bytes:
         scores = evaluate_file(
@@ -89,16 +92,29 @@ def run(parsed: argparse.Namespace) -> None:
         )
     if parsed.record is not None:
         recognizer.record_scores(parsed.model, parsed.record, scores.overall)
-    show_scores(scores, notes, as_json=parsed.json, title=combined(parsed))
+    show_scores(scores, notes, as_json=parsed.json, title=combined(parsed, recommended))
 
 
-def _check_record(parsed: argparse.Namespace, way: str) -> None:
+def _check_matching(way: Combination | None, recommended: Combination | None, matching: MatchOptions) -> None:
+    """Check that matching options have an effect: that terms are matched."""
+    from mproto.gazetteer import MatchOptions
+
+    if (way or recommended) != "off" or matching == MatchOptions():
+        return
+    what = "does not match terms, so matching options have no effect"
+    if way:
+        raise InputError(f"--combine off {what}", hint="leave out --combine off, or the matching options")
+    hint = "pass --combine prefer-gazetteer, too, or leave out the matching options"
+    raise InputError(f"the model alone, which training recommended, {what}", hint=hint)
+
+
+def _check_record(parsed: argparse.Namespace, way: Combination | None) -> None:
     """Check, before any work, that the scores can be recorded."""
     if not parsed.record.strip():
         raise InputError("--record has no name", hint='name the corpus, for example --record "letters of 2024"')
     if parsed.gazetteer and way != "off":
         raise InputError(
-            f"--record is for scores of the model alone, not of {combined(parsed)}", hint="pass --combine off, too"
+            "--record is for scores of the model alone, but --gazetteer is given", hint="pass --combine off, too"
         )
     if not Path(parsed.model).is_dir():
         raise InputError(

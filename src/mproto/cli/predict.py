@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
+    from mproto.recognizer import Recognizer
     from mproto.text.document import Document
 
 SUMMARY = "find entities in documents with a trained model"
 DESCRIPTION = """Tag documents with a model and write them with the predicted entities. With
---gazetteer, the gazetteer's terms are found too, and they win where the two disagree (--combine
-changes that).
+--gazetteer, the entities come from the model, the gazetteer's terms, or both: by default, from what
+training recommended (--combine changes that).
 
 The ending of the output's name selects its format. Without one, plain text becomes JSON Lines,
 and documents in another format keep it. If the output can represent metadata, `scores` has the
@@ -90,6 +91,8 @@ def run(parsed: argparse.Namespace) -> None:
     recognizer = Recognizer.from_pretrained(parsed.model, device=parsed.device)
     if parsed.gazetteer:
         recognizer = recognizer.with_gazetteer(load_gazetteer(parsed, notes), way, matching, notes)
+    else:
+        _note_recommendation(recognizer, notes)
     with (
         progress("tagging", parsed.input, prints=prints) as on_bytes,
         counting("tagging", parsed.input, prints=prints) as on_document,
@@ -113,15 +116,25 @@ def run(parsed: argparse.Namespace) -> None:
                 force=parsed.force,
             )
     output = parsed.output or parsed.html
+    found_by = combined(parsed, recognizer.recommended_combination)
     if parsed.json:
         counts = {"documents": written.documents, "entities": written.spans}
-        figures = {**counts, "found_by": combined(parsed), "output": str(output)}
+        figures = {**counts, "found_by": found_by, "output": str(output)}
         print_json(figures | notes_as_dict(notes))
         return
     print_notes(notes)
     out = sys.stderr if str(output) == "-" else sys.stdout
     found = f"{written.documents:,} documents, {written.spans:,} entities"
-    out.write(f"{found}, found by {combined(parsed)}\noutput: {output_name(output)}\n")
+    out.write(f"{found}, found by {found_by}\noutput: {output_name(output)}\n")
+
+
+def _note_recommendation(recognizer: Recognizer, notes: Notes) -> None:
+    """Note that training recommended the terms, which are not there."""
+    better = {"terms": "than the term list alone", "prefer-gazetteer": "than together with its terms"}
+    recommended = recognizer.recommended_combination
+    if recommended in better:
+        expected = f"this model alone is expected to be worse {better[recommended]}"
+        notes.count(f"recommendation of training is not followed: {expected}; pass the terms with --gazetteer")
 
 
 def _threshold(given: list[str]) -> float | dict[str, float] | None:

@@ -23,13 +23,14 @@ from mproto.errors import InputError, MissingExtraError, Notes
 if TYPE_CHECKING:
     import argparse
 
+    from mproto.inference.gazetteer_terms import Combination
     from mproto.recognizer import Recognizer
 
 SUMMARY = "answer HTTP requests with a trained model"
 DESCRIPTION = """Serve a model over HTTP: POST /v1/entities with {"text": "…"} or {"texts": ["…",
 …]} returns the entities; see /docs for the rest. Texts of simultaneous requests are tagged in
-one batch. With --gazetteer, the gazetteer's terms are found too, and they win where the two
-disagree (--combine changes that).
+one batch. With --gazetteer, the entities come from the model, the gazetteer's terms, or both: by
+default, from what training recommended (--combine changes that).
 
 SIGTERM or Ctrl-C stops the service after the waiting requests are answered. The log on standard
 error consists of JSON lines and contains no text of requests. The address is printed on standard
@@ -78,8 +79,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace) -> None:
-    from mproto.persistence.files import model_folder, read_description
-    from mproto.persistence.hub import HUB_NAME
     from mproto.service.limits import Limits
 
     limits = Limits(**{name: getattr(parsed, name) for name, *_ in LIMITS})
@@ -93,19 +92,17 @@ def run(parsed: argparse.Namespace) -> None:
 
     gazetteer = load_gazetteer(parsed) if parsed.gazetteer else None
     listening = listen(parsed.host, parsed.port)
-    folder = model_folder(Path(parsed.model))
-    if folder.exists() or not HUB_NAME.fullmatch(parsed.model):
-        try:
-            read_description(folder)  # an error about the model must not come after the address has been printed
-        except InputError:
-            listening.close()
-            raise
+    try:
+        recommended = _check_model(parsed.model, fetch=gazetteer is not None and way is None)
+    except InputError:
+        listening.close()
+        raise
     address = address_of(listening)
     if parsed.json:
-        print_json({"address": address, "model": str(parsed.model), "found_by": combined(parsed)})
+        print_json({"address": address, "model": str(parsed.model), "found_by": combined(parsed, recommended)})
     else:
         sys.stdout.write(f"serving {parsed.model} at {address} (Ctrl-C stops it; see {address}/docs)\n")
-        sys.stdout.write(f"entities are found by {combined(parsed)}\n" if parsed.gazetteer else "")
+        sys.stdout.write(f"entities are found by {combined(parsed, recommended)}\n" if parsed.gazetteer else "")
     if token is None and not listening.getsockname()[0].startswith(("127.", "::1")):
         sys.stderr.write("note: without --token, everyone who can reach this address can use the model\n")
     sys.stdout.flush()
@@ -122,6 +119,30 @@ def run(parsed: argparse.Namespace) -> None:
         return combined_recognizer
 
     serve(load, Path(parsed.model).resolve().name, listening, limits, token)
+
+
+def _check_model(name: str, *, fetch: bool) -> Combination | None:
+    """Read the description of a model, and return the combination that its training recommended.
+
+    An error about the model must not come after the address has been printed.
+
+    Args:
+        name: a folder, or a name on the Hugging Face hub.
+        fetch: also fetch a model from the hub, which takes time. Without it, such a model has no recommendation.
+
+    Raises:
+        InputError: there is no such model, or it is damaged.
+    """
+    from mproto.persistence.card import recommended_combination
+    from mproto.persistence.files import model_folder, read_description
+    from mproto.persistence.hub import HUB_NAME, find_model
+
+    folder = model_folder(Path(name))
+    if not folder.exists() and HUB_NAME.fullmatch(name):
+        if not fetch:
+            return None
+        folder = model_folder(find_model(name))
+    return recommended_combination(read_description(folder).get("card") or {})
 
 
 def _token(given: str | None) -> str | None:

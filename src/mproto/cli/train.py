@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from mproto.config import Config
     from mproto.gazetteer import Gazetteer, MatchOptions
+    from mproto.training import TrainingResult
     from mproto.workflows.train import TrainingSummary
 
 SUMMARY = "train a recogniser on text and terms, or on labelled documents"
@@ -44,6 +45,8 @@ the development data of two corpora (BC5CDR and CoNLL03).
 
 The output folder contains config.toml (all settings), history.jsonl (every step), report.html (a
 report on the run) and best/ (the model). mproto predict and mproto evaluate accept this folder.
+At the end, the command shows how good the model, the terms and both are expected to be, and which
+of them mproto predict and evaluate use by default with --gazetteer.
 
 Ctrl-C finishes the step and writes a checkpoint. The same command with --resume resumes the run;
 on a CPU with the same versions, the model is bit-identical to that of an uninterrupted run. After
@@ -137,6 +140,8 @@ def _as_dict(done: TrainingSummary, output: Path) -> dict[str, Any]:
         "dev_f1": done.result.dev_f1,
         "unlabelled_share": done.result.unlabelled_share,
         "kept_share": done.result.kept_share,
+        "recommended": done.result.recommended,
+        "expected_scores": done.result.expected_scores or None,
         "output": str(output),
         "report": None if done.report is None else str(done.report),
     }
@@ -154,10 +159,27 @@ def _show(done: TrainingSummary, output: Path) -> None:
         lines.append(f"estimated share of entities among words labelled O: {percent(result.unlabelled_share)} %")
     if result.kept_share is not None:
         lines.append(f"words labelled O that were used at the end: {percent(result.kept_share)} %")
+    lines += _expectations(result)
     lines.append(f"model: {output}")
     if done.report is not None:
         lines.append(f"report: {done.report}")
     sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+def _expectations(result: TrainingResult) -> list[str]:
+    """Say how good the model, the terms and both are expected to be, and which is used by default."""
+    from mproto.persistence.card import COMBINATION_OF, MEASURES, WAYS
+
+    lines = []
+    if result.expected_scores:
+        lines.append("expected precision / recall / F1 (estimates by word, without human labels):")
+    for way, scores in result.expected_scores.items():
+        lines.append(f"  {WAYS[way]}: {' / '.join(percent(scores[measure]) for measure in MEASURES)} %")
+    if result.recommended:
+        used = f"--combine {COMBINATION_OF[result.recommended]}, the default of predict, evaluate and serve with --gazetteer"
+        worse = "; the model is expected to be worse than the term list alone" * (result.recommended == "terms")
+        lines.append(f"recommended: {WAYS[result.recommended]} ({used}){worse}")
+    return lines
 
 
 def _resume_command(parsed: argparse.Namespace) -> str:

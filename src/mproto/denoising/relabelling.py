@@ -1,6 +1,6 @@
 """Relabelling: decide for every word, from predictions of models that were not trained on it, which label to learn.
 
-The predictions come from cross-fitting (`training/cross_fitting.py`). Three steps lead from them to labels:
+The predictions come from cross-fitting (`training/cross_fitting.py`). Four steps lead from them to labels:
 
 1. *Pool mentions.* A term is missing from a dictionary everywhere or nowhere. The log-probabilities of a mention are
    mixed with their mean over all mentions of the word.
@@ -11,28 +11,39 @@ The predictions come from cross-fitting (`training/cross_fitting.py`). Three ste
 3. *Weigh the label.* Bayes' rule combines a row with the label of the word: a label is right with probability
    `LABEL_PRECISION`, and O says little if few entities are labelled.
 
-Words with a likely class learn this class, which may differ from their label. Words without are left out.
+4. *Decide on whole sentences.* The words of an entity are often held out from different models. Viterbi decoding with the
+   transitions of the distant labels (`extensions/viterbi.py`) keeps entities in one piece.
+
+The result may differ from the distant labels in both directions: O words become entities, and labelled words become O or get
+another type.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
+from mproto.extensions.viterbi import most_likely
 from mproto.method.prototypes import OTHER
 from mproto.method.sinkhorn import sinkhorn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 POOLED = 0.75
 """Weight of the mean over all mentions of a word."""
 LABEL_PRECISION = 0.85
 """Assumed share of labelled words whose label is right. Results hardly change between 0.8 and 0.95."""
-CONFIDENT = 0.7
-"""Words whose most likely class is less likely than this are left out."""
+SMALLEST = 1e-6
+"""Smallest probability in decoding, so that no class is impossible."""
 MIN_LIKELIHOOD = 0.02
 """Minimum probability that an entity has no label. Otherwise no unlabelled word could be an entity if the estimated share of
 a class equals the share that is labelled."""
+LONGEST, GROUP = 1000, 100_000
+"""Decoding: words in a part of a long document, and words that are decoded together, padding included."""
 ITERATIONS = 200
 """Sinkhorn iterations; with this entropy, the plan converges well before."""
 
@@ -42,16 +53,16 @@ class Relabelled(NamedTuple):
 
     Attributes:
         probability: (N, K) float64, the probability of each class, given predictions and label.
-        labels: (N,) long, the most likely class of each word.
-        keep: (N,) bool, whether that class is likely enough to be learnt.
+        labels: (N,) long, the class to learn.
     """
 
     probability: Tensor
     labels: Tensor
-    keep: Tensor
 
 
-def relabel(log_probabilities: Tensor, labels: Tensor, ids: Tensor, shares: Tensor) -> Relabelled:
+def relabel(
+    log_probabilities: Tensor, labels: Tensor, ids: Tensor, shares: Tensor, lengths: Sequence[int], change: Tensor
+) -> Relabelled:
     """Return the labels that N words should have.
 
     Args:
@@ -59,12 +70,30 @@ def relabel(log_probabilities: Tensor, labels: Tensor, ids: Tensor, shares: Tens
         labels: (N,) long, the distant labels.
         ids: (N,) long, an id for each distinct word.
         shares: (K,) the estimated share of all words that belongs to each class; sums to 1.
+        lengths: of the documents, in words; they sum to N.
+        change: (K, K) the scores of class pairs, of `transitions`.
     """
     plan = transport_to_classes(pool_mentions(log_probabilities, ids), shares)
     posterior = plan * label_likelihood(labels, shares)[:, labels].T
     posterior = posterior / posterior.sum(-1, keepdim=True)
-    best = posterior.max(-1)
-    return Relabelled(posterior, best.indices, best.values > CONFIDENT)
+    return Relabelled(posterior, _decode(posterior.clamp_min(SMALLEST).log(), lengths, change.to(posterior)))
+
+
+def _decode(log_probabilities: Tensor, lengths: Sequence[int], change: Tensor) -> Tensor:
+    """Return the most likely classes (N,) of documents, decoded in groups of similar length."""
+    pieces = [
+        (start + first, min(LONGEST, length - first))
+        for start, length in zip(accumulate(lengths, initial=0), lengths, strict=False)
+        for first in range(0, length, LONGEST)
+    ]
+    pieces.sort(key=lambda piece: -piece[1])
+    found = torch.zeros(len(log_probabilities), dtype=torch.long)
+    while pieces:
+        count = max(1, GROUP // pieces[0][1])
+        group, pieces = pieces[:count], pieces[count:]
+        places = torch.cat([torch.arange(start, start + length) for start, length in group])
+        found[places] = most_likely(log_probabilities[places], [length for _, length in group], change)
+    return found
 
 
 def pool_mentions(log_probabilities: Tensor, ids: Tensor) -> Tensor:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from mproto.gazetteer.entries import Entry, Gazetteer
     from mproto.text.document import Document
 
-Combination = Literal["off", "union", "prefer-gazetteer"]
-COMBINATIONS: tuple[Combination, ...] = ("off", "union", "prefer-gazetteer")
+Combination = Literal["off", "union", "prefer-gazetteer", "terms"]
+COMBINATIONS: tuple[Combination, ...] = ("off", "union", "prefer-gazetteer", "terms")
+WITHOUT_RECOMMENDATION: Combination = "prefer-gazetteer"
+"""The default for models whose training recommended no combination."""
 
 
 class TermMatch(NamedTuple):
@@ -40,7 +42,7 @@ class GazetteerTerms:
         combination: how terms and entities are combined. `off` returns the model's entities only;
             terms then only appear in the provenance of entities. `union` adds terms where the model
             finds no entity. `prefer-gazetteer` also replaces the model's entities by the terms that
-            they overlap with.
+            they overlap with. `terms` returns the terms only.
         options: how terms are matched.
 
     Raises:
@@ -78,6 +80,8 @@ class GazetteerTerms:
             return list(entities)
         by_span = {entity.span: entity for entity in entities}
         terms = [by_span.get(match.span) or Entity(match.span, 1.0) for match in matches]
+        if self.combination == "terms":
+            return terms
         preferred, others = (entities, terms) if self.combination == "union" else (terms, entities)
         return _without_overlaps(preferred, others)
 

@@ -14,13 +14,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mproto.denoising.outlook import Way
+    from mproto.inference.gazetteer_terms import Combination
+
 DOCUMENTS, HUMAN_LABELLED = "training documents", "documents labelled by people"
 GAZETTEER, SCORES = "gazetteer", "scores"
+RECOMMENDED, EXPECTED = "recommended", "expected scores"  # as in `denoising/outlook.py`, which needs torch
 CALIBRATED = "scores of entities calibrated on"
 NAMES = "types matched as names"  # where version 0.1 saved them; see `name_types`
 """The keys of a card that have their own place in the README; other entries are listed
 unchanged."""
 MEASURES = ("precision", "recall", "f1")
+COMBINATION_OF: Mapping[Way, Combination] = {"both": "prefer-gazetteer", "model": "off", "terms": "terms"}
+"""The combination of a model and a gazetteer for each value of `card["recommended"]`."""
+WAYS: Mapping[Way, str] = {
+    "both": "the model and the terms together",
+    "model": "the model alone",
+    "terms": "the terms alone",
+}
 _MARKUP = re.compile(r"[\\`*_\[\]<>#|&~$]|:(?=//)|^[-+=]")
 _NUMBER = re.compile(r"^(\d+)([.)])(?=\s|$)")
 """The start of a numbered list; the starts of other lists are at the end of `_MARKUP`."""
@@ -73,7 +84,7 @@ def model_card(
     sections = [
         [f"# {_text(title)}", "", *_summary(labels, method, encoder, version), *_form(int8)],
         ["## Training data", "", *_data(card, settings, name_types), *_rest(card, scores)],
-        ["## Scores", "", *_measured(scores)],
+        ["## Scores", "", *_measured(scores), *_expected(card)],
         ["## Limits", "", *_limits(card, settings, scheme, keeps_case)],
         ["## How to use it", "", *USE, "", needs],
     ]
@@ -97,6 +108,29 @@ def with_scores(card: Mapping[str, Any], corpus: str, values: Mapping[str, float
     """Return a card with the scores on a corpus added; older scores on this corpus are replaced."""
     others = [one for one in card[SCORES] if one.get("corpus") != corpus] if _scores(card) else []
     return {**card, SCORES: [*others, {"corpus": corpus, **{measure: values[measure] for measure in MEASURES}}]}
+
+
+def recommended_way(card: Mapping[str, Any]) -> Way | None:
+    """Return what training recommended: the model, the terms or both; `None` if it recommended nothing."""
+    return next((way for way in WAYS if way == card.get(RECOMMENDED)), None)
+
+
+def recommended_combination(card: Mapping[str, Any]) -> Combination | None:
+    """Return the combination of model and gazetteer that training recommended, if it recommended any."""
+    way = recommended_way(card)
+    return None if way is None else COMBINATION_OF[way]
+
+
+def expected_scores(card: Mapping[str, Any]) -> dict[Way, dict[str, float]]:
+    """Return the scores that training expected of the model, the terms and both, as fractions.
+
+    Empty if there are none, or one is invalid.
+    """
+    given = card.get(EXPECTED)
+    if not isinstance(given, Mapping) or set(given) != set(WAYS):
+        return {}
+    found = {way: _fractions(given[way]) for way in WAYS}
+    return found if all(len(values) == len(MEASURES) for values in found.values()) else {}
 
 
 def _front_matter(title: str, card: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[str]:
@@ -149,7 +183,8 @@ def _data(card: Mapping[str, Any], settings: Mapping[str, Any], name_types: Sequ
 
 def _rest(card: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[str]:
     """Yield the entries without their own place in the README, and scores that are invalid."""
-    placed = {DOCUMENTS, HUMAN_LABELLED, GAZETTEER, CALIBRATED, NAMES, *([SCORES] if scores else [])}
+    valid = {SCORES: scores, RECOMMENDED: recommended_way(card), EXPECTED: expected_scores(card)}
+    placed = {DOCUMENTS, HUMAN_LABELLED, GAZETTEER, CALIBRATED, NAMES, *(key for key, value in valid.items() if value)}
     yield from (f"- {_text(key)}: {_text(value)}" for key, value in card.items() if key not in placed)
 
 
@@ -166,6 +201,25 @@ def _measured(scores: Sequence[Score]) -> Iterator[str]:
     yield "In percent, with strict matching: a predicted entity is correct if its first word, its last word and its type"
     yield "are. Precision is the share of predicted entities that are correct, recall the share of the gold entities that"
     yield "are found, and F1 their harmonic mean."
+
+
+def _expected(card: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the expected scores of the model, the terms and both, and the recommendation."""
+    way, scores = recommended_way(card), expected_scores(card)
+    if scores:
+        yield ""
+        yield "Scores expected in training. They are estimates without human labels, by word and in percent."
+        yield ""
+        yield f"| found by | {' | '.join(MEASURES)} |"
+        yield "|---" * (1 + len(MEASURES)) + "|"
+        for name, values in scores.items():
+            yield f"| {WAYS[name]} | {' | '.join(f'{100 * values[m]:.2f}' for m in MEASURES)} |"
+    if way:
+        yield ""
+        yield f"Training recommends {WAYS[way]}. This is the default wherever a gazetteer is given with this model"
+        yield f"(combination `{COMBINATION_OF[way]}`)."
+    if way == "terms":
+        yield "The model is expected to be worse than the term list alone."
 
 
 def _limits(
@@ -196,11 +250,17 @@ def _scores(card: Mapping[str, Any]) -> list[Score]:
     given = card.get(SCORES)
     valid = []
     for one in given if isinstance(given, list | tuple) else ():
-        values = {m: one[m] for m in MEASURES if m in one} if isinstance(one, Mapping) else {}
-        if not values or not all(isinstance(v, int | float) and 0 <= v <= 1 for v in values.values()):
+        values = _fractions(one)
+        if not values:
             return []
         valid.append(Score(str(one.get("corpus", "unnamed")), values))
     return valid
+
+
+def _fractions(given: Any) -> dict[str, float]:
+    """Return those of `MEASURES` that are given; none if one of them is not a fraction."""
+    values = {m: given[m] for m in MEASURES if m in given} if isinstance(given, Mapping) else {}
+    return values if all(isinstance(v, int | float) and 0 <= v <= 1 for v in values.values()) else {}
 
 
 def _count(value: object) -> str:

@@ -10,6 +10,7 @@ A word is held out with all its mentions, labelled or not, so that its labelled 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -18,6 +19,7 @@ from mproto.denoising.outlook import Expected, Outlook, compare
 from mproto.denoising.relabelling import pool_mentions, relabel
 from mproto.denoising.shares import EntityShares, estimate_shares
 from mproto.errors import InputError
+from mproto.extensions.viterbi import transitions
 from mproto.models.base import Stage, inference
 from mproto.text.document import WordSpan
 from mproto.text.tagging import encode
@@ -63,7 +65,7 @@ class CrossFitting:
         lengths = torch.tensor([len(tags) for tags in data.tags])
         self._certain = torch.repeat_interleave(torch.tensor(data.certain), lengths)
         self._log_probabilities = torch.zeros(len(self._distant), len(model.labels) + 1)
-        self._labels, self._keep = self._distant, torch.ones(len(self._distant), dtype=torch.bool)
+        self._labels = self._distant
         self._shares: EntityShares | None = None
         self._results = torch.zeros(0, dtype=torch.float64)
 
@@ -131,9 +133,13 @@ class CrossFitting:
         assert self._shares is not None
         unsure = ~self._certain
         distant, predictions = self._distant[unsure], self._log_probabilities[unsure]
-        found = relabel(predictions, distant, self._original.flat_words[unsure], self._shares.classes)
+        lengths = [
+            len(tags) for tags, certain in zip(self._original.tags, self._original.certain, strict=True) if not certain
+        ]
+        change = transitions([part.tolist() for part in torch.split(distant, lengths)], len(model.labels) + 1)
+        words = self._original.flat_words[unsure]
+        found = relabel(predictions, distant, words, self._shares.classes, lengths, change)
         self._labels = self._distant.masked_scatter(unsure, found.labels)
-        self._keep = torch.ones_like(unsure).masked_scatter(unsure, found.keep)
         self._use_labels(model)
         if last:
             sample = torch.randperm(len(predictions), generator=torch.Generator().manual_seed(0))[:SAMPLE]
@@ -148,14 +154,13 @@ class CrossFitting:
             before if certain else tag_numbers(classes.tolist(), model)
             for before, certain, classes in zip(self._original.tags, self._original.certain, by_document, strict=True)
         ]
-        self.relabelled = self._original.relabelled(tags, ~self._keep)
+        self.relabelled = replace(self._original, tags=tags)
 
     def state(self) -> dict[str, Tensor]:
         """Return what is needed to resume: predictions and labels so far, and the estimate."""
         state = {
             "log_probabilities": self._log_probabilities,
             "labels": self._labels,
-            "keep": self._keep,
             "results": self._results,
         }
         if self._shares:
@@ -165,12 +170,12 @@ class CrossFitting:
 
     def restore(self, state: Mapping[str, Tensor], model: Model) -> None:
         """Restore what `state` returned."""
-        self._log_probabilities, self._labels, self._keep = state["log_probabilities"], state["labels"], state["keep"]
+        self._log_probabilities, self._labels = state["log_probabilities"], state["labels"]
         self._results = state["results"]
         if "classes" in state:
             unlabelled, low, high = state["unlabelled"].tolist()
             self._shares = EntityShares(unlabelled, low, high, state["classes"])
-        if not torch.equal(self._labels, self._distant) or not bool(self._keep.all()):
+        if not torch.equal(self._labels, self._distant):
             self._use_labels(model)
 
 

@@ -105,13 +105,8 @@ class Data:
         return map(self.batch, self.in_order(chosen, settings))
 
     def without(self, held_out: Tensor) -> Data:
-        """Return the same data with batches that leave out some distinct words, (V,) bool, too."""
-        mentions = held_out[self.flat_words]
-        return replace(self, left_out=mentions if self.left_out is None else mentions | self.left_out)
-
-    def relabelled(self, tags: list[list[int]], left_out: Tensor) -> Data:
-        """Return the same data with other tags, and batches that leave out some of the words, (N,) bool."""
-        return replace(self, tags=tags, left_out=left_out)
+        """Return the same data with batches that leave out all mentions of some distinct words, (V,) bool."""
+        return replace(self, left_out=held_out[self.flat_words])
 
     @cached_property
     def flat_words(self) -> Tensor:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mproto.persistence.card import expected_scores, recommended_way
+
 if TYPE_CHECKING:
+    from mproto.denoising.outlook import Way
     from mproto.recognizer import Recognizer
     from mproto.training.loop import Progress
 
@@ -55,6 +58,22 @@ class TrainingResult:
         kept = [progress.logs["kept"] for progress in self.history if "kept" in progress.logs]
         last = kept[-max(1, len(kept) // LAST_PART) :]
         return sum(last) / len(last) if last else None
+
+    @property
+    def recommended(self) -> Way | None:
+        """What is expected to find entities best: `both` the model and the terms, the `model` alone or the `terms` alone.
+
+        `None` if the method does not estimate it.
+        """
+        return recommended_way(self.recognizer.card)
+
+    @property
+    def expected_scores(self) -> dict[Way, dict[str, float]]:
+        """The expected `precision`, `recall` and `f1` of both, the model and the terms: by word, as fractions.
+
+        They are estimated without human labels. Empty if the method does not estimate them.
+        """
+        return expected_scores(self.recognizer.card)
 
     @property
     def _best(self) -> Progress:

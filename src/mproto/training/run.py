@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mproto.models.precision import Precision
     from mproto.models.process_group import ProcessGroup
     from mproto.text.document import Document
+    from mproto.training.cross_fitting import CrossFitting
     from mproto.training.loop import Progress, State
 
 
@@ -219,20 +220,27 @@ def _train(
         _run(loop, recognizer, folder, interrupt, history, on_step if group.rank == 0 else id)
         model.encoder.mixed = has_bfloat16(device)  # as in a loaded model
         recognizer.mentions = remember(recognizer, [*documents, *labelled], config.training.seed)
-        if cross_fitting:
-            model.calibration = cross_fitting.temperature
-            recognizer.card |= cross_fitting.outlook.as_card()
-        if gold:
-            calibrate(model, gold, config.training)
-            scores = score(zip(gold, recognizer.predict([document.bare() for document in gold]), strict=True))
-            recognizer.card |= {
-                "scores": [{"corpus": "the development data", **scores.overall.as_dict()}],
-                "scores of entities calibrated on": f"{len(gold):,} development documents",
-            }
+        _calibrate(recognizer, gold, cross_fitting, config)
         if folder:
             folder.finish(recognizer, loop.step)
         group.wait()
     return TrainingResult(recognizer, tuple(history))
+
+
+def _calibrate(
+    recognizer: Recognizer, gold: list[Document] | None, cross_fitting: CrossFitting | None, config: Config
+) -> None:
+    """Calibrate the scores, on human labels if there are any, and record on the card what is known of the quality."""
+    if cross_fitting:
+        recognizer.model.calibration = cross_fitting.temperature
+        recognizer.card |= cross_fitting.outlook.as_card()
+    if gold:
+        calibrate(recognizer.model, gold, config.training)
+        scores = score(zip(gold, recognizer.predict([document.bare() for document in gold]), strict=True))
+        recognizer.card |= {
+            "scores": [{"corpus": "the development data", **scores.overall.as_dict()}],
+            "scores of entities calibrated on": f"{len(gold):,} development documents",
+        }
 
 
 def _repeats(documents: int, labelled: int) -> int:
