@@ -35,10 +35,12 @@ REMOVED = frozenset(
         "tagger.scheme",
         "negative_sampling.longest",
         "negative_sampling.hidden",
+        "negative_sampling.ratio",
         "positive_unlabelled.eta",
         "positive_unlabelled.confidence_share",
         "positive_unlabelled.rehearsal_share",
         "autoner.hidden",
+        "self_training.refresh",
     }
 )
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_or
 from mproto.config import legacy
 from mproto.config.settings import (
     AutoNER,
-    CrossFitting,
     EarlyStopping,
     MProto,
     NegativeSampling,
@@ -57,7 +56,6 @@ class Config:
     dropout: float = number(0.1, 0, 0.99)
     attention_dropout: float = number(0.0, 0, 0.99)
     training: Training = field(default_factory=Training)
-    cross_fitting: CrossFitting = field(default_factory=CrossFitting)
     mproto: MProto = field(default_factory=MProto)
     early_stopping: EarlyStopping = field(default_factory=EarlyStopping)
     negative_sampling: NegativeSampling = field(default_factory=NegativeSampling)

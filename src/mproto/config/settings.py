@@ -47,8 +47,13 @@ class Training:
     """The training loop, the same for every method.
 
     Attributes:
-        epochs: passes over the training data; fractions are allowed. Small data get more, see `min_steps`.
+        epochs: passes over the training data; fractions are allowed. `auto` chooses the number of steps by the size of the
+            data: small data get more epochs.
         min_steps: minimum number of steps; overrides `epochs` if the data are small.
+        minutes: shorten the training so that it takes about this many minutes; 0 for no limit.
+        cross_fitting: number of rounds of cross-fitting before the training of the model that is kept; each learns the
+            labels that the round before has decided on. 0 trains on the labels as they are. `auto` is 2 for `mproto` with
+            `denoising` = `relabel`, and 0 for other methods.
         batch_size: maximum number of sentences in a batch; it is full when this or `token_budget` is reached.
         token_budget: maximum number of sub-words in a batch, padding included; a longer sentence is its own batch.
         learning_rate: peak learning rate of AdamW; it falls linearly to 0 after warm-up.
@@ -64,8 +69,10 @@ class Training:
         precision: the encoder's number format in training: `float32`, `bfloat16`, or `auto` (bfloat16 on GPUs with it).
     """
 
-    epochs: float = number(2.0, 0, 1e6)
-    min_steps: int = number(150, 0)
+    epochs: float | Literal["auto"] = number("auto", 0, 1e6)
+    min_steps: int = number(0, 0)
+    minutes: float = number(0.0, 0)
+    cross_fitting: int | Literal["auto"] = number("auto", 0, 10)
     batch_size: int = number(32, 1)
     token_budget: int = number(4096, 1)
     learning_rate: float = number(1e-4, 0)
@@ -80,26 +87,6 @@ class Training:
 
 
 @dataclass(frozen=True)
-class CrossFitting:
-    """Cross-fitting: models that are not trained on a word decide which label it should have.
-
-    The vocabulary is divided into parts. For each part, a model is trained without the mentions of its words, and
-    predicts them. From these predictions all words are relabelled or left out, for the next round, or for the model that
-    is kept.
-
-    Attributes:
-        rounds: number of rounds; each learns the labels that the round before has decided on. 0 trains on the labels as
-            they are. `auto` is 2 for `mproto` with `denoising` = `relabel`, and 0 for other methods.
-        folds: number of parts of the vocabulary, and of models in a round.
-        length: length of the training of each of these models, relative to that of the model that is kept.
-    """
-
-    rounds: int | Literal["auto"] = number("auto", 0, 5)
-    folds: int = number(4, 2, 20)
-    length: float = number(0.25, 0, 1, exclusive=True)
-
-
-@dataclass(frozen=True)
 class MProto:
     """The multi-prototype network.
 
@@ -111,7 +98,7 @@ class MProto:
             which the model predicts their label (the paper's code).
         alpha: α, the fraction of a prototype that is kept in an update.
         denoising: how to find unlabelled entities among the words labelled O: `relabel` decides before training which
-            labels to learn (`cross_fitting`); `transport` is the paper's denoised optimal transport, in every training
+            labels to learn (`training.cross_fitting`); `transport` is the paper's denoised optimal transport, in every
             step; `threshold` compares their entity probability with a threshold in every step; `none` trusts all labels.
         denoise_after: fraction of the training steps after which the model's own predictions are used for denoising;
             until then, only the neighbour prior is used (with `threshold`). With `beta` = `auto` it is also the length
@@ -158,12 +145,10 @@ class NegativeSampling:
     """Negative sampling on words (`negative-sampling`) and on spans (`negative-sampling-span`).
 
     Attributes:
-        keep: probability that an O word is used in a step.
-        ratio: λ of the span form: int(λ·n) + 1 unlabelled spans of a sentence of n words take part in a step.
+        keep: probability that an O word is used in a step, of `negative-sampling`.
     """
 
     keep: float = number(0.3, 0, 1)
-    ratio: float = number(0.35, 0)
 
 
 @dataclass(frozen=True)
@@ -198,11 +183,9 @@ class SelfTraining:
     Attributes:
         teacher: the method that is trained first.
         share: fraction of all steps that is self-training.
-        refresh: steps after which the student replaces the teacher.
         confidence: minimum probability of a word's most likely class in the sharpened target; other words are skipped.
     """
 
     teacher: str = "tagger"
     share: float = number(0.5, 0, 1, exclusive=True)
-    refresh: int = number(50, 1)
     confidence: float = number(0.9, 0, 0.999)

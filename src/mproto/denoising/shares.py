@@ -8,9 +8,10 @@ entities in the mixture. Two bounds err in opposite directions:
 - *all types together*: too low if the dictionary lists the easy terms, which few unlabelled ones resemble;
 - *the sum over types*: too high, because every bound is, and because words that resemble two types count twice.
 
-Their geometric mean is the evidence; half of the logarithm of their ratio is its error. The evidence is combined with a
-prior: in most texts, entities are one word in eight, give or take a factor of two. With few labelled mentions there is only
-the prior, and the share is unknown.
+Their geometric mean is the evidence; half of the logarithm of their ratio is its error. The error is larger if the models
+hardly tell labelled words from the others: then every bound is loose. The evidence is combined with a prior: in most texts,
+entities are one word in eight, give or take a factor of two. With few labelled mentions, or models that have learnt nothing,
+there is only the prior, and the share is unknown.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ MAX_COVERAGE = 0.95
 """A dictionary never lists more of the entities than this."""
 MAX_RATIO = 4.0
 """If the ends of the interval differ by more than this factor, the share is unknown."""
+LARGEST = 0.9
+"""The largest share that is considered."""
+SMALLEST = 1e-6
+"""The smallest bound."""
 _GRID = 400
 
 
@@ -83,7 +88,7 @@ def estimate_shares(log_probabilities: Tensor, labels: Tensor) -> EntityShares:
         together, by_type = bounds
         weights = by_type
         error = sqrt(_squared_error(together, by_type.sum().item()) + 1 / counts[1:].sum().item())
-        evidence = (log(sqrt(together * by_type.sum().item())), error)
+        evidence = (log(sqrt(together * by_type.sum().item())), error / _separation(log_probabilities, labels))
     low, unlabelled, high = _quantiles(labelled, evidence)
     unlabelled_types = unlabelled * weights / weights.sum().clamp_min(1e-9)
     types = LABEL_PRECISION * counts[1:] / counts.sum().clamp_min(1) + unlabelled_types * (1 - labelled)
@@ -98,7 +103,7 @@ def _bounds(log_probabilities: Tensor, labels: Tensor, counts: Tensor) -> tuple[
         return None
     unlabelled = int(other.sum())
     entity = -_log_odds(log_probabilities, OTHER)
-    together = mixture_share(entity[other], entity[~other], unlabelled)
+    together = max(mixture_share(entity[other], entity[~other], unlabelled), SMALLEST)
     bounds = torch.zeros(len(counts) - 1, dtype=torch.float64)
     known = counts[1:] >= MIN_LABELLED
     for number in (known.nonzero().flatten() + 1).tolist():
@@ -108,7 +113,7 @@ def _bounds(log_probabilities: Tensor, labels: Tensor, counts: Tensor) -> tuple[
         return together, together * counts[1:] / counts[1:].sum()
     # Rare types are assumed to be as incomplete as the others.
     bounds[~known] = bounds[known].sum() * counts[1:][~known] / counts[1:][known].sum()
-    return together, bounds.clamp_min(1e-6)
+    return together, bounds.clamp_min(SMALLEST)
 
 
 def _log_odds(log_probabilities: Tensor, number: int) -> Tensor:
@@ -118,7 +123,16 @@ def _log_odds(log_probabilities: Tensor, number: int) -> Tensor:
 
 
 def _squared_error(one: float, other: float) -> float:
-    return LEAST_ERROR**2 + (log(max(one, 1e-6) / max(other, 1e-6)) / 2) ** 2
+    return LEAST_ERROR**2 + (log(one / other) / 2) ** 2
+
+
+def _separation(log_probabilities: Tensor, labels: Tensor) -> float:
+    """Return how well the models tell labelled words from the others: the Gini coefficient, 2 · AUC − 1; above 0."""
+    entity, other = -_log_odds(log_probabilities, OTHER), labels == OTHER
+    ordered = entity[other].sort().values
+    places = [torch.searchsorted(ordered, entity[~other], right=right) for right in (False, True)]  # ties count half
+    auc = torch.stack(places).double().mean().item() / len(ordered)
+    return max(2 * auc - 1, 1e-3)
 
 
 def _quantiles(labelled: float, evidence: tuple[float, float] | None) -> tuple[float, float, float]:
@@ -128,8 +142,9 @@ def _quantiles(labelled: float, evidence: tuple[float, float] | None) -> tuple[f
         labelled: share of all words that are labelled.
         evidence: mean and standard deviation of the logarithm of the share, if there is any.
     """
-    least = max(1e-4, LABEL_PRECISION * labelled * (1 / MAX_COVERAGE - 1) / max(1 - labelled, 1e-9))
-    share = torch.logspace(log(least), log(max(0.9, 2 * least)), _GRID, base=exp(1), dtype=torch.float64)
+    least = LABEL_PRECISION * labelled * (1 / MAX_COVERAGE - 1) / max(1 - labelled, 1e-9)
+    least = min(max(least, 1e-4), LARGEST / 2)
+    share = torch.logspace(log(least), log(LARGEST), _GRID, base=exp(1), dtype=torch.float64)
     entities = LABEL_PRECISION * labelled + share * (1 - labelled)
     density = -0.5 * ((entities.log() - log(ENTITY_WORDS)) / SPREAD) ** 2
     if evidence:

@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from mproto.config import Config
-    from mproto.config.settings import CrossFitting as Settings
     from mproto.config.settings import Training
     from mproto.models.base import Model
     from mproto.training.data import Data
 
+FOLDS = 4
+"""Parts of the vocabulary, and models in a round."""
+LENGTH = 0.25
+"""Length of the training of each of these models, relative to that of the model that is kept."""
 SAMPLE = 50_000
 """Words on which the scores are calibrated."""
 
@@ -46,8 +49,7 @@ class CrossFitting:
     Args:
         data: the training data with their distant labels.
         model: the model to train; it must tag words independently.
-        settings: the settings of cross-fitting.
-        training: the settings of the loop.
+        settings: the settings of the loop.
         rounds: number of rounds, at least 1.
 
     After the last round, the predictions also serve to calibrate the scores of the model that is kept, and to compare the
@@ -57,9 +59,9 @@ class CrossFitting:
         relabelled: the training data with the labels of the last round that is done.
     """
 
-    def __init__(self, data: Data, model: Model, settings: Settings, training: Training, rounds: int) -> None:
+    def __init__(self, data: Data, model: Model, settings: Training, rounds: int) -> None:
         self._original = self.relabelled = data
-        self._folds, self._rounds, self._length, self._training = settings.folds, rounds, settings.length, training
+        self._rounds, self._settings = rounds, settings
         self._class_of = torch.tensor(model.class_of_tag)
         self._distant = self._class_of[torch.tensor([tag for tags in data.tags for tag in tags], dtype=torch.long)]
         lengths = torch.tensor([len(tags) for tags in data.tags])
@@ -72,13 +74,13 @@ class CrossFitting:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """One stage for each model that is not kept."""
-        return (Stage(self._length, counts=False),) * (self._rounds * self._folds)
+        return (Stage(LENGTH, counts=False),) * (self._rounds * FOLDS)
 
     def data(self, stage: int) -> Data:
         """Return the training data of a stage: those of the last round without the words of the stage's part."""
         if stage >= len(self.stages):
             return self.relabelled
-        return self.relabelled.without(self._parts(stage // self._folds) == stage % self._folds)
+        return self.relabelled.without(self._parts(stage // FOLDS) == stage % FOLDS)
 
     def finish(self, stage: int, model: Model) -> dict[str, float]:
         """Predict the words that were held out in a stage; after the last part of a round, relabel all words.
@@ -86,9 +88,9 @@ class CrossFitting:
         Returns:
             The estimate, for the history, after the first round; else nothing.
         """
-        held_out = (self._parts(stage // self._folds) == stage % self._folds)[self._original.flat_words]
+        held_out = (self._parts(stage // FOLDS) == stage % FOLDS)[self._original.flat_words]
         self._log_probabilities[held_out] = model.group.broadcast(self._predict(model)[held_out])
-        if (stage + 1) % self._folds:
+        if (stage + 1) % FOLDS:
             return {}
         logs = self._estimate(model) if self._shares is None else {}
         self._relabel(model, last=stage + 1 == len(self.stages))
@@ -107,13 +109,13 @@ class CrossFitting:
 
     def _parts(self, number: int) -> Tensor:
         """Return the part (V,) of each distinct word in a round."""
-        return divide_words(self._original.flat_words, self._folds, self._training.seed + number)
+        return divide_words(self._original.flat_words, FOLDS, self._settings.seed + number)
 
     def _predict(self, model: Model) -> Tensor:
         """Return the log-probabilities (N, K) of the classes of all words."""
         found = torch.zeros_like(self._log_probabilities)
         with inference(model):
-            for indices in self._original.in_order(range(len(self._original.windows)), self._training):
+            for indices in self._original.in_order(range(len(self._original.windows)), self._settings):
                 batch = self._original.batch(indices)
                 by_tag = model.decide(batch.to(model.device)).answers[0].float().exp().cpu()
                 by_class = by_tag.new_zeros(len(by_tag), found.shape[1]).index_add_(1, self._class_of, by_tag)
@@ -185,16 +187,16 @@ def find_cross_fitting(data: Data, model: Model, config: Config) -> CrossFitting
     Raises:
         InputError: the method does not tag words one by one.
     """
-    settings = config.cross_fitting
-    rounds = model.cross_fitting_rounds if settings.rounds == "auto" else settings.rounds
+    asked = config.training.cross_fitting
+    rounds = model.cross_fitting_rounds if asked == "auto" else asked
     if not rounds or all(data.certain):
         return None
     if not model.by_word:
         raise InputError(
-            f"cross_fitting.rounds is {rounds}, but the method {config.method} does not tag words one by one",
-            hint="set cross_fitting.rounds=0, or choose another method",
+            f"training.cross_fitting is {rounds}, but the method {config.method} does not tag words one by one",
+            hint="set training.cross_fitting=0, or choose another method",
         )
-    return CrossFitting(data, model, settings, config.training, rounds)
+    return CrossFitting(data, model, config.training, rounds)
 
 
 def divide_words(words: Tensor, parts: int, seed: int) -> Tensor:

@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     from mproto.training.hold_out import HoldOut
     from mproto.training.selection import Selection
 
+STEPS = 65
+"""With `epochs = auto`, the number of steps is this times the square root of the number of batches in an epoch: small data
+get more epochs, large data more steps."""
+TIMED = range(4, 13)
+"""The steps whose duration decides how many steps a run of so many minutes has. The first ones are slower than the rest."""
+PREDICTION = 0.35
+"""Time to predict a batch, relative to that of a training step."""
 MIN_EVALUATIONS = 4
 """Minimum number of evaluations with `evaluate_every = 0`."""
 WEIGHT_DECAY = 1e-4
@@ -114,18 +121,28 @@ class Loop:
         self.parameters = {name: value for name, value in model.named_parameters() if value.requires_grad}
         self.optimiser = self._new_optimiser()
         self.per_epoch = len(data.batches(self._planning, torch.Generator().manual_seed(settings.seed)))
-        steps = max(math.ceil(settings.epochs * self.per_epoch), settings.min_steps, 1)
         stages = cross_fitting.stages if cross_fitting else ()
-        self._schedule = Schedule((*stages, *model.stages), steps, settings.warmup)
-        self.steps = self._schedule.steps
+        self._stages = (*stages, *model.stages)
         self._cross_fitting, self._fits = cross_fitting, len(stages)
+        self._hold_out, self._measure = hold_out, measure
+        self._plan(planned_steps(settings, self.per_epoch))
         self._pretrained = {name: value.clone() for name, value in model.state_dict().items()} if stages else {}
         self._fitted: tuple[int, Data] | None = None
-        self._hold_out, self._measure = hold_out, measure
-        self._hold_out_steps = hold_out.steps(steps) if hold_out else 0
+        self._seconds: list[float] = []
         self.step = 0
         self._generator = torch.Generator().manual_seed(settings.seed)
         self._epoch = _Epoch(self._generator.get_state(), [], 0)
+
+    def _plan(self, length: int) -> None:
+        """Plan the training.
+
+        Args:
+            length: number of steps of a stage whose share is 1.
+        """
+        self._length = length
+        self._schedule = Schedule(self._stages, length, self.settings.warmup)
+        self.steps = self._schedule.steps
+        self._hold_out_steps = self._hold_out.steps(length) if self._hold_out else 0
 
     def start(self) -> None:
         """Prepare the model before the first step. A run that resumes from a state must not call this."""
@@ -152,8 +169,6 @@ class Loop:
             LossError: the loss is not a finite number; the weights are those before the step.
         """
         self.model.train()
-        counted = self._schedule.counting(self.steps)[1]
-        every = self.settings.evaluate_every or min(self.per_epoch, math.ceil(counted / MIN_EVALUATIONS))
         while self.step < self.steps:
             begin = time.perf_counter()
             estimates = {}
@@ -169,13 +184,39 @@ class Loop:
             score, best = None, False
             if self._schedule.counts(self.step):
                 self.selection.after_step(self.model, *self._schedule.counting(self.step))
-            if self.step == self.steps or (self.step % every == 0 and self._schedule.counts(self.step)):
+            if self.step == self.steps or (self.step % self._every == 0 and self._schedule.counts(self.step)):
                 score, best = self.selection.evaluate(self.model)
                 logs |= self._measure()
             epoch = self.step / self.per_epoch
+            if self.settings.minutes and self.step <= TIMED[-1]:
+                self._keep_to_minutes(seconds)
             yield Progress(self.step, self.steps, epoch, loss, rate, words, seconds, _peak_memory(), logs, score, best)
         self.selection.finish(self.model)
         self.model.eval()
+
+    @property
+    def _every(self) -> int:
+        """The number of steps between two evaluations."""
+        counted = self._schedule.counting(self.steps)[1]
+        return self.settings.evaluate_every or min(self.per_epoch, math.ceil(counted / MIN_EVALUATIONS))
+
+    def _keep_to_minutes(self, seconds: float) -> None:
+        """Shorten the training after its first steps if it would take too long.
+
+        Args:
+            seconds: duration of this step.
+        """
+        if self.step in TIMED:
+            self._seconds.append(seconds)
+        if self.step == TIMED[-1]:
+            total = self.group.sum(torch.tensor([sum(self._seconds)], dtype=torch.float64)).item()
+            step = total / len(self._seconds) / self.group.size
+            predictions = PREDICTION * self._fits * self.per_epoch
+            affordable = 60 * self.settings.minutes / step - predictions
+            least = math.ceil((self.step + 1) / self._stages[0].share)  # this step stays in the first stage
+            length = max(least, int(self._length * affordable / self.steps))
+            if length < self._length:
+                self._plan(length)
 
     def _own_part(self, indices: list[int]) -> Batch:
         """Return this process's part of a batch; if it is empty, a window without words."""
@@ -261,12 +302,20 @@ class Loop:
         for name, value in _random_states(self.model.device).items():
             tensors[f"random.{name}"], _ = self.group.gather(value.unsqueeze(0))
         tensors["random.epoch"] = self._epoch.start
-        values = {"step": self.step, "position": self._epoch.position, "selection": self.selection.values()}
+        values = {
+            "step": self.step,
+            "length": self._length,
+            "seconds": self._seconds,
+            "position": self._epoch.position,
+            "selection": self.selection.values(),
+        }
         return State(tensors, values)
 
     def restore(self, state: State) -> None:
         """Resume from a state of a run with the same model, data and settings."""
         groups = _by_prefix(state.tensors)
+        self._plan(state.values["length"])
+        self._seconds = state.values["seconds"]
         self.model.load_state_dict(groups["model"])
         self.model.restore_working_state(groups.get("working", {}))
         if self._cross_fitting:
@@ -289,6 +338,17 @@ class Loop:
         self.step = state.values["step"]
         self._draw()
         self._epoch.position = state.values["position"]
+
+
+def planned_steps(settings: Training, per_epoch: int) -> int:
+    """Return the number of steps of a stage whose share is 1.
+
+    Args:
+        settings: the settings of the loop.
+        per_epoch: the number of batches of an epoch.
+    """
+    usual = STEPS * math.sqrt(per_epoch) if settings.epochs == "auto" else settings.epochs * per_epoch
+    return max(math.ceil(usual), settings.min_steps, 1)
 
 
 @dataclass

@@ -17,6 +17,7 @@ from mproto.config import Config, load_config
 from mproto.denoising.estimate import UnlabelledEstimate
 from mproto.errors import InputError
 from mproto.models.base import Model, Stage
+from mproto.models.baselines import self_training
 from mproto.models.baselines.conf_mpu import ConfMPUModel
 from mproto.models.baselines.positive_unlabelled import PositiveUnlabelledModel
 from mproto.models.baselines.self_training import SelfTrainingModel
@@ -39,12 +40,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(write_roberta(tmp_path_factory.mktemp("encoder"), positions=200))
 
 
+@pytest.fixture(autouse=True)
+def refresh_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(self_training, "REFRESH", 2)
+
+
 def config_of(name: str, folder: str, *settings: str) -> Config:
     """Return the config of a method, or of `self-training on` a method."""
     method, _, below = name.partition(" on ")
-    further = (
-        [f"self_training.teacher={below}", "self_training.refresh=2", "self_training.confidence=0.34"] if below else []
-    )
+    further = [f"self_training.teacher={below}", "self_training.confidence=0.34"] if below else []
     return load_config(settings=[*SMALL, *further, *settings], method=method, encoder=folder)
 
 
@@ -287,7 +291,7 @@ class TestSelfTraining:
             assert step.weight == (len(batch.rows) if expected else 0)
 
     def test_the_teacher_is_replaced_every_so_often(self, folder: str) -> None:
-        model, _, batch = self.taught(folder, "self_training.refresh=2")
+        model, _, batch = self.taught(folder)
         same = []
         for _ in range(4):
             step = model.step(batch, 0.9)

@@ -98,17 +98,17 @@ def test_random_spans_are_any_but_the_labelled() -> None:
 
 
 def test_what_the_span_model_learns_from(encoder: Encoder) -> None:
-    model = build("negative-sampling-span", encoder, "negative_sampling.ratio=0.5")
+    model = build("negative-sampling-span", encoder)
     assert isinstance(model, SpanSamplingModel)
     labels = [[0, 1, 2, 0, 0, 3], [0, 0]]  # O B-A I-A O O B-B; O O
     batch = batch_of(encoder, [["a"] * 6, ["b"] * 2], labels)
     chosen = model._sample(batch)
     assert [span for span in chosen if span[2]] == [(1, 2, 1), (5, 5, 2)]
     others = [span for span in chosen if not span[2]]
-    assert sum(last < 6 for _, last, _ in others) == 4  # int(0.5 · 6) + 1
-    assert sum(first >= 6 for first, _, _ in others) == 2  # int(0.5 · 2) + 1, of three
+    assert sum(last < 6 for _, last, _ in others) == 3  # int(0.35 · 6) + 1
+    assert sum(first >= 6 for first, _, _ in others) == 1  # int(0.35 · 2) + 1, of three
     step = model.step(batch, 0.0)
-    assert step.weight == 8
+    assert step.weight == 6
 
 
 def test_span_predictions_against_brute_force(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:

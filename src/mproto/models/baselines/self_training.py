@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from mproto.text.document import Document
 
 NAME = "self-training"
+REFRESH = 50
+"""Steps after which the student replaces the teacher."""
 
 
 class SelfTrainingModel(Model, UsesEstimate):
@@ -151,7 +153,7 @@ class SelfTrainingModel(Model, UsesEstimate):
 
     def _after_step(self) -> None:
         self._steps_taught += 1
-        if self._steps_taught % self.settings.refresh == 0:
+        if self._steps_taught % REFRESH == 0:
             self._teacher[0].load_state_dict(self.student.state_dict())
 
     def decide(self, batch: Batch, like: Decisions | None = None) -> Decisions:

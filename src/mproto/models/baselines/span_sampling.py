@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from mproto.models.encoder import Encoder
 
 
+RATIO = 0.35
+"""λ: int(λ·n) + 1 unlabelled spans of a sentence of n words take part in a step."""
 MAX_WORDS = 16
 """Maximum length of predicted spans."""
 
@@ -65,7 +67,7 @@ class SpanSamplingModel(Model):
             }
             chosen += [(*span, number) for span, number in labelled.items()]
             words = own.stop - own.start
-            count = int(self.settings.ratio * words) + 1 if words else 0
+            count = int(RATIO * words) + 1 if words else 0
             chosen += [(*span, 0) for span in random_spans(own.start, own.stop, count, labelled)]
         return chosen
 
