@@ -8,6 +8,7 @@ from importlib import import_module
 from experiments.cells import RESULTS
 
 NAMES = (
+    "default",
     "yardstick",
     "development",
     "main_table",

@@ -63,13 +63,18 @@ class EntityShares:
     @property
     def is_known(self) -> bool:
         """Whether the data say more than the prior."""
-        return self.high <= MAX_RATIO * self.low
+        return is_known(self.low, self.high)
 
     @property
     def coverage(self) -> float:
         """Of all entity words, the share that is labelled, as far as labels are right."""
         entities = 1 - self.classes[OTHER].item()
         return max(0.0, entities - self.unlabelled) / max(entities, 1e-9)
+
+
+def is_known(low: float, high: float) -> bool:
+    """Say whether an interval is narrow enough that the data say more than the prior."""
+    return high <= MAX_RATIO * low
 
 
 def estimate_shares(log_probabilities: Tensor, labels: Tensor) -> EntityShares:
