@@ -29,7 +29,6 @@ from mproto.method.prototypes import OTHER
 from mproto.models.base import Stage, inference
 from mproto.text.document import WordSpan
 from mproto.text.tagging import encode
-from mproto.training.calibration import best_temperature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,8 +44,6 @@ FOLDS = 4
 """Parts of the vocabulary, and models in a round."""
 LENGTH = 0.25
 """Length of the training of each of these models, relative to that of the model that is kept."""
-SAMPLE = 50_000
-"""Words on which the scores are calibrated."""
 
 
 class CrossFitting:
@@ -58,8 +55,7 @@ class CrossFitting:
         settings: the settings of the loop.
         rounds: number of rounds, at least 1.
 
-    After the last round, the predictions also serve to calibrate the scores of the model that is kept, and to compare the
-    model with the terms alone.
+    After the last round, the predictions also serve to compare the model with the terms alone.
 
     Attributes:
         relabelled: the training data with the labels of the last round that is done.
@@ -106,14 +102,9 @@ class CrossFitting:
         return logs | (self._changes() if last else {})
 
     @property
-    def temperature(self) -> float:
-        """The temperature that calibrates the scores of the models on words that they were not trained on."""
-        return self._results[0].item()
-
-    @property
     def outlook(self) -> Outlook:
         """The expected scores of the model and of the terms."""
-        model, both, terms = (Expected(*pair) for pair in self._results[1:].reshape(3, 2).tolist())
+        model, both, terms = (Expected(*pair) for pair in self._results.reshape(3, 2).tolist())
         return Outlook(model, both, terms)
 
     def _parts(self, number: int) -> Tensor:
@@ -154,11 +145,9 @@ class CrossFitting:
         self._probabilities[unsure] = found.probability.float()
         self._use_labels(model)
         if last:
-            sample = torch.randperm(len(predictions), generator=torch.Generator().manual_seed(0))[:SAMPLE]
-            temperature = best_temperature(predictions[sample], found.probability[sample].float())
             outlook = compare(predictions.argmax(-1), distant, found.labels, self._shares)
             scores = [number for way in (outlook.model, outlook.both, outlook.terms) for number in way]
-            self._results = torch.tensor([temperature, *scores], dtype=torch.float64)
+            self._results = torch.tensor(scores, dtype=torch.float64)
 
     def _changes(self) -> dict[str, float]:
         """Return how many O words became entities, and how many labelled words became O or got another type."""

@@ -235,7 +235,7 @@ def _calibrate(
 ) -> None:
     """Calibrate the scores, on human labels if there are any, and record on the card what is known of the quality."""
     if cross_fitting:
-        recognizer.model.calibration = cross_fitting.temperature
+        recognizer.model.calibration = 1.0  # labels were learnt with their probabilities
         recognizer.card |= cross_fitting.outlook.as_card()
     if gold:
         calibrate(recognizer.model, gold, config.training)
