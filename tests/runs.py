@@ -9,11 +9,14 @@ from encoders import embedded
 from mproto import Recognizer, annotate, demo, train
 from mproto.config import Config, load_config
 from mproto.denoising.outlook import Expected, Outlook, Way
-from mproto.models.base import Model
+from mproto.models.base import Model, Stage
+from mproto.models.mproto import ROUNDS
 from mproto.persistence.card import EXPECTED, RECOMMENDED
 from mproto.text import Document
+from mproto.training.cross_fitting import FOLDS, LENGTH
 from mproto.training.data import Data
 from mproto.training.loop import Loop
+from mproto.training.schedule import Schedule
 from mproto.training.selection import Average
 
 SMALL = ("training.epochs=0", "training.min_steps=6", "training.batch_size=8", "training.learning_rate=5e-4")
@@ -21,6 +24,12 @@ SMALL = ("training.epochs=0", "training.min_steps=6", "training.batch_size=8", "
 
 def small_config(*settings: str, method: str = "mproto", preset: str = "default", encoder: str | None = None) -> Config:
     return load_config(preset, settings=[*SMALL, *settings], method=method, encoder=encoder)
+
+
+def all_steps(own: int) -> int:
+    """Return the number of steps of a run of the default method whose last model is trained for `own` steps, at least 4."""
+    stages = [Stage(LENGTH, counts=False)] * (ROUNDS * FOLDS) + [Stage(1.0)]
+    return Schedule(stages, own, 0).steps
 
 
 def labelled(count: int = 48) -> list[Document]:

@@ -183,7 +183,7 @@ class TestPrototypes:
 
     def test_a_saved_run_leaves_out_the_same_words(self, tmp_path: Path) -> None:
         documents = labelled(40)
-        config = small_config("training.min_steps=20")
+        config = small_config("training.min_steps=20", "mproto.denoising=threshold")
         result = train(documents, config=config, output=tmp_path / "run", progress=False)
         loaded = Recognizer.from_pretrained(tmp_path / "run")
         assert not len(prototype_model(loaded.model).word_ids)  # type: ignore[union-attr]

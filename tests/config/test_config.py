@@ -59,7 +59,7 @@ def test_the_published_preset_differs_in_the_update_alone() -> None:
         ("training.batch_size=1.5", "training.batch_size is 1.5, and must be a whole number"),
         ("training.batch_size=true", "must be a whole number"),
         ("mproto.viterbi=1", "must be true or false"),
-        ("mproto.denoising=newton", "must be one of none, transport, threshold"),
+        ("mproto.denoising=newton", "must be one of none, relabel, transport, threshold"),
         ("mproto=1", "mproto is a section"),
         ("mproto.beta", "has no value"),
         ("encoder=3", "must be a string"),

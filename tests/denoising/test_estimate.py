@@ -207,7 +207,7 @@ def test_the_hold_out_phase_leaves_out_words_and_passes_the_estimate_to_the_mode
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = write_roberta(tmp_path_factory.mktemp("encoder"), positions=200)
-    config = load_config(settings=["mproto.beta=auto"])
+    config = load_config(settings=["mproto.denoising=threshold"])
     model = MProtoModel.build(Encoder.load(str(folder)), ("Chemical", "Disease"), config)
     data = Data.of(labelled(705), model)
     hold_out = HoldOut(data, model, config.training)
@@ -240,16 +240,23 @@ def test_one_word_of_four_is_held_out_among_frequent_and_rare_ones(words: list[l
     assert torch.equal(held_out, choose_words(words, seed))
 
 
+@pytest.mark.parametrize("denoising", ["threshold", "transport"])
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_an_estimate_needs_time(share: float, tmp_path: Path) -> None:
-    config = load_config(settings=["mproto.beta=auto", f"mproto.denoise_after={share}"])
+def test_an_estimate_needs_time(share: float, denoising: str, tmp_path: Path) -> None:
+    config = load_config(settings=[f"mproto.denoising={denoising}", f"mproto.denoise_after={share}"])
     with pytest.raises(InputError, match="β is estimated from the steps before denoising starts"):
         get_method("mproto").build(Encoder.load(str(write_roberta(tmp_path))), ("A",), config)
 
 
 def test_models_without_an_estimate_have_no_hold_out_phase(tmp_path_factory: pytest.TempPathFactory) -> None:
     encoder = Encoder.load(str(write_roberta(tmp_path_factory.mktemp("encoder"), positions=200)))
-    for setting in ("mproto.beta=0.9", "mproto.denoising=none"):
-        assert MProtoModel.build(encoder, ("A",), small_config(setting)).hold_out_share == 0
-    assert MProtoModel.build(encoder, ("A",), small_config()).hold_out_share == 0.2
+
+    def share(denoising: str, beta: str) -> float:
+        config = small_config(f"mproto.denoising={denoising}", f"mproto.beta={beta}")
+        return MProtoModel.build(encoder, ("A",), config).hold_out_share
+
+    for denoising, estimated in {"threshold": 0.2, "transport": 0.2, "relabel": 0.0, "none": 0.0}.items():
+        assert share(denoising, "0.9") == 0
+        assert share(denoising, "auto") == estimated
+    assert MProtoModel.build(encoder, ("A",), small_config()).hold_out_share == 0
     assert not isinstance(get_method("tagger").build(encoder, ("A",), small_config(method="tagger")), UsesEstimate)

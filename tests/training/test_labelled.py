@@ -25,10 +25,12 @@ from mproto.training.run import _repeats
 from runs import labelled, prepare, small_config
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> MProtoModel:
+@pytest.fixture(params=["threshold"])
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> MProtoModel:
+    """A model with a hold-out phase, unless a test asks for another way of denoising."""
     encoder = Encoder.load(str(write_roberta(tmp_path, positions=200)))
-    return MProtoModel.build(encoder, ("Chemical", "Disease"), load_config())
+    config = load_config(settings=[f"mproto.denoising={request.param}"])
+    return MProtoModel.build(encoder, ("Chemical", "Disease"), config)
 
 
 def human_labelled(count: int) -> list[Document]:
@@ -54,6 +56,7 @@ def test_no_word_of_a_human_labelled_document_is_left_out(model: MProtoModel) ->
         assert kept == 1 if human else kept < 0.9
 
 
+@pytest.mark.parametrize("model", ["relabel", "threshold"], indirect=True)
 def test_labelled_words_have_larger_weights_only_with_distant_labels(model: MProtoModel) -> None:
     """Fewer than a fifth of the words in these sentences are labelled."""
     for documents, human in ((labelled(12), []), ([], labelled(12))):
@@ -101,7 +104,8 @@ def test_labelled_words_are_also_taken_from_further_windows(
 def test_the_default_share_is_used_if_only_humans_labelled_entities(method: str, tmp_path: Path) -> None:
     """Priors are then the shares of the types among the human labels."""
     encoder = Encoder.load(str(write_roberta(tmp_path, positions=200)))
-    model = get_method(method).build(encoder, ("Chemical", "Disease"), load_config())
+    config = load_config(settings=["mproto.denoising=threshold"])
+    model = get_method(method).build(encoder, ("Chemical", "Disease"), config)
     assert isinstance(model, UsesEstimate)
     bare = [document.bare() for document in labelled(30)]
     data = Data.of(bare, model, human_labelled(20))

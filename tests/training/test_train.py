@@ -18,11 +18,12 @@ from mproto.models.base import Model, Step
 from mproto.models.encoder import Encoder
 from mproto.models.mproto import MProtoModel
 from mproto.training import run
+from mproto.training.cross_fitting import find_cross_fitting
 from mproto.training.data import Data
 from mproto.training.loop import Loop
 from mproto.training.schedule import rate_at
 from mproto.training.selection import Best
-from runs import labelled, prepare, small_config, small_model
+from runs import all_steps, labelled, prepare, small_config, small_model
 
 FEW = 16  # documents; two batches of them, so that epochs end within a few steps of the large encoder
 
@@ -71,10 +72,9 @@ def test_evaluating_predicting_and_saving_leave_prototypes_as_they_are(tmp_path:
 
 def test_evaluations_during_training_change_nothing(tiny: str) -> None:
     """Evaluating at every step does not change the last model of a run."""
-    settings = ("training.min_steps=4", "mproto.beta=0.96")
-    plain = train(labelled(FEW), config=small_config(*settings, encoder=tiny)).recognizer
+    plain = train(labelled(FEW), config=small_config("training.min_steps=4", encoder=tiny)).recognizer
     dev = demo.documents("dev")[:8]
-    config = small_config(*settings, "training.evaluate_every=1", encoder=tiny)
+    config = small_config("training.min_steps=4", "training.evaluate_every=1", encoder=tiny)
     torch.manual_seed(0)
     model = MProtoModel.build(Encoder.load(tiny), plain.labels, config)
     torch.manual_seed(0)
@@ -87,9 +87,11 @@ def test_evaluations_during_training_change_nothing(tiny: str) -> None:
         seen.update(weights(recognizer))
         return 0.0
 
-    loop = Loop(model, data, config.training, Best(evaluate))
+    cross_fitting = find_cross_fitting(data, model, config)
+    assert cross_fitting
+    loop = Loop(model, data, config.training, Best(evaluate), cross_fitting=cross_fitting)
     loop.start()
-    assert [progress.score for progress in loop.run()] == [0.0] * 4
+    assert [progress.score for progress in loop.run()] == [None] * (all_steps(4) - 4) + [0.0] * 4
     assert same(seen, weights(plain))
 
 
@@ -111,7 +113,7 @@ def test_a_step_alone_moves_no_prototype_and_finishing_it_does() -> None:
 def test_the_best_checkpoint_is_the_one_that_is_kept(
     tiny: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    scores = iter([0.1, 0.7, 0.3])
+    scores = iter([0.1, 0.7, 0.3, 0.2])
     kept: list[dict[str, torch.Tensor]] = []
 
     def selection(recognizer: Recognizer, *_: object) -> Any:
@@ -122,14 +124,17 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(
         return Best(evaluate)
 
     monkeypatch.setattr(run, "select_weights", selection)
-    config = small_config("training.min_steps=3", "training.evaluate_every=1", encoder=tiny)
+    config = small_config("training.min_steps=4", "training.evaluate_every=1", encoder=tiny)
     result = train(labelled(FEW), dev=demo.documents("dev")[:2], config=config, output=tmp_path / "run")
     recognizer = result.recognizer
-    assert (result.steps, result.best_step, result.dev_f1) == (3, 2, 0.7)
+    before = all_steps(4) - 4
+    assert (result.steps, result.best_step, result.dev_f1) == (before + 4, before + 2, 0.7)
     assert same(kept[1], weights(recognizer))
     assert same(kept[1], weights(Recognizer.from_pretrained(tmp_path / "run")))
     history = [json.loads(line) for line in (tmp_path / "run" / "history.jsonl").read_text().splitlines()]
-    assert [(h["step"], h["score"], h["best"]) for h in history] == [(1, 0.1, True), (2, 0.7, True), (3, 0.3, False)]
+    assert [h["step"] for h in history] == list(range(1, before + 5))
+    scored = [(None, False)] * before + [(0.1, True), (0.7, True), (0.3, False), (0.2, False)]
+    assert [(h["score"], h["best"]) for h in history] == scored
     assert load_config(file=tmp_path / "run" / "config.toml") == config
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "best",
@@ -214,8 +219,8 @@ class TestBadInput:
         train(labelled(8), config=config, output=tmp_path)
         with pytest.raises(InputError, match="or --force"):
             train(labelled(8), config=config, output=tmp_path)
-        train(labelled(8), config=config, output=tmp_path, force=True)
-        assert len((tmp_path / "history.jsonl").read_text().splitlines()) == 1
+        result = train(labelled(8), config=config, output=tmp_path, force=True)
+        assert len((tmp_path / "history.jsonl").read_text().splitlines()) == result.steps
 
     def test_an_unknown_method_and_encoder(self) -> None:
         with pytest.raises(InputError, match="no method 'mprotos'; did you mean mproto"):
@@ -232,9 +237,9 @@ class TestBadInput:
 
         monkeypatch.setattr(MProtoModel, "step", broken)
         config = small_config("training.min_steps=4", "training.evaluate_every=1", encoder=tiny)
-        with pytest.raises(
-            MprotoError, match=r"loss is nan at step 3; the model of step 2 is kept in .*best"
-        ) as raised:
+        broken_at = all_steps(4) - 1  # halfway through the training of the last model
+        message = rf"loss is nan at step {broken_at}; the model of step {broken_at - 1} is kept in .*best"
+        with pytest.raises(MprotoError, match=message) as raised:
             train(labelled(FEW), config=config, output=tmp_path)
         assert raised.value.exit_code == 1
         assert Recognizer.from_pretrained(tmp_path)("Aspirin") is not None
@@ -255,12 +260,13 @@ def test_an_out_of_memory_error_says_what_to_do(error: Exception, monkeypatch: p
         raise error
 
     monkeypatch.setattr(MProtoModel, "step", fail)
+    steps = all_steps(6)
     with pytest.raises(
-        MprotoError, match="not enough memory for step 1 of 6; no model was kept. Resume where there is"
+        MprotoError, match=f"not enough memory for step 1 of {steps}; no model was kept. Resume where there is"
     ):
         train(labelled(), config=small_config("mproto.init=random"))
     monkeypatch.setattr(MProtoModel, "prepare", fail)
-    with pytest.raises(MprotoError, match="not enough memory for step 1 of 6"):
+    with pytest.raises(MprotoError, match=f"not enough memory for step 1 of {steps}"):
         train(labelled(), config=small_config())
 
 

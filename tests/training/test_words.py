@@ -17,6 +17,8 @@ from mproto.training.loop import Loop
 from mproto.training.selection import Average
 from runs import labelled, small_config
 
+THRESHOLD = ("mproto.denoising=threshold", "mproto.beta=0.9")
+
 
 def test_numbers_spellings_and_labelled_shares_are_those_of_the_text(tmp_path) -> None:
     documents = labelled()
@@ -44,10 +46,10 @@ def started(*settings: str) -> MProtoModel:
 
 
 def test_neighbours_are_known_before_the_first_step_of_the_threshold() -> None:
-    prior = started().denoiser.prior  # type: ignore[attr-defined]
+    prior = started("mproto.denoising=threshold").denoiser.prior  # type: ignore[attr-defined]
     assert 0 < prior.weight < 1
     assert 0 <= prior.prediction.min() < prior.prediction.max() <= 1
-    for denoising in ("transport", "none"):
+    for denoising in ("relabel", "transport", "none"):
         assert not hasattr(started(f"mproto.denoising={denoising}").denoiser, "prior")
 
 
@@ -60,7 +62,7 @@ def test_beta_is_the_share_of_words_that_are_kept(tmp_path, monkeypatch: pytest.
     weigh(monkeypatch, 0.0)
     encoder = str(write_roberta(tmp_path, positions=200))
     kept: list[float] = []
-    config = small_config("training.min_steps=24", "mproto.beta=0.1", encoder=encoder)
+    config = small_config("training.min_steps=24", *THRESHOLD, "mproto.beta=0.1", encoder=encoder)
     train(labelled(), config=config, on_step=lambda progress: kept.append(progress.logs["kept"]))
     begin = round(config.mproto.denoise_after * len(kept))
     assert set(kept[:begin]) == {1.0}
@@ -75,7 +77,7 @@ def test_words_with_labelled_neighbours_are_left_out_from_the_first_step(
     kept: dict[float, float] = {}
     for weight in (0.1, 1.0):
         weigh(monkeypatch, weight)
-        config = small_config("training.min_steps=2", "mproto.beta=0.9", "mproto.denoise_after=0.9", encoder=encoder)
+        config = small_config("training.min_steps=2", *THRESHOLD, "mproto.denoise_after=0.9", encoder=encoder)
         train(
             labelled(),
             config=config,
@@ -90,7 +92,7 @@ def test_neighbours_change_what_is_learnt(tmp_path, monkeypatch: pytest.MonkeyPa
     states = []
     for weight in (0.0, 1.0):
         weigh(monkeypatch, weight)
-        config = small_config("training.min_steps=12", "mproto.beta=0.9", encoder=encoder)
+        config = small_config("training.min_steps=12", *THRESHOLD, encoder=encoder)
         states.append(train(labelled(), config=config).recognizer.model.state_dict())
     one, other = states
     assert not all(torch.equal(one[name], other[name]) for name in one)

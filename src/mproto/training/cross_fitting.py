@@ -26,7 +26,7 @@ from mproto.denoising.shares import EntityShares, estimate_shares
 from mproto.errors import InputError
 from mproto.extensions.viterbi import transitions
 from mproto.method.prototypes import OTHER
-from mproto.models.base import Stage, inference
+from mproto.models.base import Stage, UsesEstimate, inference
 from mproto.text.document import WordSpan
 from mproto.text.tagging import encode
 
@@ -192,7 +192,7 @@ def find_cross_fitting(data: Data, model: Model, config: Config) -> CrossFitting
     """Return the cross-fitting that the settings ask for; none if humans labelled all documents.
 
     Raises:
-        InputError: the method does not tag words one by one.
+        InputError: the method does not tag words one by one, or it has a hold-out phase.
     """
     asked = config.training.cross_fitting
     rounds = model.cross_fitting_rounds if asked == "auto" else asked
@@ -202,6 +202,12 @@ def find_cross_fitting(data: Data, model: Model, config: Config) -> CrossFitting
         raise InputError(
             f"training.cross_fitting is {rounds}, but the method {config.method} does not tag words one by one",
             hint="set training.cross_fitting=0, or choose another method",
+        )
+    if isinstance(model, UsesEstimate) and model.hold_out_share:
+        raise InputError(
+            f"training.cross_fitting is {rounds}, but the method {config.method} has a hold-out phase, "
+            "which estimates the share of unlabelled entities, too",
+            hint="set training.cross_fitting=0, or give mproto.beta or positive_unlabelled.priors values",
         )
     return CrossFitting(data, model, config.training, rounds)
 

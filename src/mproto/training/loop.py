@@ -126,7 +126,8 @@ class Loop:
         self._cross_fitting, self._fits = cross_fitting, len(stages)
         self._hold_out, self._measure = hold_out, measure
         self._plan(planned_steps(settings, self.per_epoch))
-        self._pretrained = {name: value.clone() for name, value in model.state_dict().items()} if stages else {}
+        self._pretrained = _copies(model.state_dict()) if stages else {}
+        self._untrained = _copies(model.working_state()) if stages else {}
         self._fitted: tuple[int, Data] | None = None
         self._seconds: list[float] = []
         self.step = 0
@@ -268,6 +269,7 @@ class Loop:
         if self._cross_fitting and stage <= self._fits:
             estimates = self._cross_fitting.finish(stage - 1, self.model)
             self.model.load_state_dict(self._pretrained)
+            self.model.restore_working_state(_copies(self._untrained))
             self._prepare()
         else:
             self.model.eval()
@@ -301,11 +303,11 @@ class Loop:
             tensors |= {f"cross_fitting.{name}": value for name, value in self._cross_fitting.state().items()}
         for name, value in _random_states(self.model.device).items():
             tensors[f"random.{name}"], _ = self.group.gather(value.unsqueeze(0))
-        tensors["random.epoch"] = self._epoch.start
+        tensors |= {"generator.epoch": self._epoch.start, "generator.now": self._generator.get_state()}
         values = {
             "step": self.step,
             "length": self._length,
-            "seconds": self._seconds,
+            "seconds": list(self._seconds),
             "position": self._epoch.position,
             "selection": self.selection.values(),
         }
@@ -315,7 +317,7 @@ class Loop:
         """Resume from a state of a run with the same model, data and settings."""
         groups = _by_prefix(state.tensors)
         self._plan(state.values["length"])
-        self._seconds = state.values["seconds"]
+        self._seconds = list(state.values["seconds"])
         self.model.load_state_dict(groups["model"])
         self.model.restore_working_state(groups.get("working", {}))
         if self._cross_fitting:
@@ -332,12 +334,13 @@ class Loop:
             }
         )
         self.selection.restore(groups.get("selection", {}), state.values["selection"])
-        own = {name: value[self.group.rank] for name, value in groups["random"].items() if name != "epoch"}
+        own = {name: value[self.group.rank] for name, value in groups["random"].items()}
         _set_random_states(own, self.model.device)
-        self._generator.set_state(groups["random"]["epoch"])
         self.step = state.values["step"]
+        self._generator.set_state(groups["generator"]["epoch"])
         self._draw()
         self._epoch.position = state.values["position"]
+        self._generator.set_state(groups["generator"]["now"])  # a stage that started since has drawn from it, too
 
 
 def planned_steps(settings: Training, per_epoch: int) -> int:
@@ -378,6 +381,10 @@ def _set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
     torch.set_rng_state(states["cpu"])
     if device.type == "cuda":
         torch.cuda.set_rng_state(states["cuda"], device)
+
+
+def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in tensors.items()}
 
 
 def _by_prefix(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
