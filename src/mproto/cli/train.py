@@ -241,4 +241,5 @@ def _train(
             tensorboard=parsed.tensorboard,
             report=not parsed.no_report,
             on_step=on_step,
+            on_warning=lambda warning: sys.stderr.write(f"note: {warning}\n"),
         )
