@@ -40,6 +40,7 @@ class HoldOut:
     Attributes:
         held_out: (V,) bool, the words that are held out, by id.
         data: the training data without these words.
+        share: the fraction of the training that is the phase; 0 if humans labelled all documents.
     """
 
     def __init__(self, full: Data, model: Model, settings: Training) -> None:
@@ -47,12 +48,12 @@ class HoldOut:
         self.held_out = choose_words(full.words, settings.seed)
         self.data = full.without(self.held_out)
         share = model.hold_out_share if isinstance(model, UsesEstimate) else 0.0
-        self._share = 0.0 if all(full.certain) else share
+        self.share = 0.0 if all(full.certain) else share
         self._settings = settings
 
     def steps(self, steps: int) -> int:
         """Return the length of the phase, given the total number of steps; 0 if humans labelled all documents."""
-        return steps_within(self._share, steps)
+        return steps_within(self.share, steps)
 
     def finish(self, model: Model) -> dict[str, float]:
         """Estimate the share of unlabelled entities, and pass the estimate to the model.
@@ -64,7 +65,7 @@ class HoldOut:
         """
         assert isinstance(model, UsesEstimate)
         counts, human = self._count(model, certain=False), self._count(model, certain=True)
-        if not self._share:
+        if not self.share:
             model.learn_unlabelled(UnlabelledEstimate.of(dict.fromkeys(model.labels, 0.0), 0.0, human))
             return {}
         mentions, size = self._predict(model)

@@ -212,9 +212,12 @@ class Loop:
         if self.step == TIMED[-1]:
             total = self.group.sum(torch.tensor([sum(self._seconds)], dtype=torch.float64)).item()
             step = total / len(self._seconds) / self.group.size
-            predictions = PREDICTION * self._fits * self.per_epoch
+            predictions = PREDICTION * self._fits * self.per_epoch * self.group.size  # each process predicts all words
             affordable = 60 * self.settings.minutes / step - predictions
-            least = math.ceil((self.step + 1) / self._stages[0].share)  # this step stays in the first stage
+            first = self._stages[0].share
+            if self._hold_out and self.step <= self._hold_out_steps:
+                first = min(first, self._hold_out.share)
+            least = math.ceil((self.step + 1) / first)  # the next step stays in the same stage and phase
             length = max(least, int(self._length * affordable / self.steps))
             if length < self._length:
                 self._plan(length)
