@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING
 import torch
 
 from mproto.denoising.estimate import MIN_LABELLED, mixture_share
-from mproto.denoising.relabelling import LABEL_PRECISION
 from mproto.method.prototypes import OTHER
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+LABEL_PRECISION = 0.85
+"""Usual share of labelled words whose label is right."""
 ENTITY_WORDS, SPREAD = 0.12, log(2.0)
 """Prior of the share of words that belong to entities: the median, and the standard deviation of its logarithm."""
 LEAST_ERROR = 0.35
