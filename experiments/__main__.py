@@ -11,6 +11,7 @@ NAMES = (
     "default",
     "yardstick",
     "development",
+    "relabelled",
     "main_table",
     "own_labels",
     "annotation_quality",

@@ -9,6 +9,7 @@ ORDER = (
     "Default",
     "Yardstick",
     "Development settings",
+    "Relabelled words",
     "Main table",
     "Own labels",
     "Annotation quality",
