@@ -8,8 +8,10 @@ from importlib import import_module
 from experiments.cells import RESULTS
 
 NAMES = (
+    "default",
     "yardstick",
     "development",
+    "relabelled",
     "main_table",
     "own_labels",
     "annotation_quality",

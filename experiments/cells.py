@@ -127,6 +127,8 @@ def train_and_score(
         "settings": changed_settings(config),
         split: score_on(gold, result.recognizer),
     }
+    if result.unlabelled_share is not None:
+        found["unlabelled"] = round(result.unlabelled_share, 4)
     for other, more in (score_also or {}).items():
         found[other] = score_on(more, result.recognizer)
     if combine is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
+from experiments.calibration import calibration_error
 from experiments.cells import PRECISION, Cell, documents, load, once, run_training, score_on, scores
 from experiments.command import run_command
 from experiments.simulate import simulate
@@ -49,19 +50,27 @@ SETTINGS = {
         for share in (0.1, 0.3, 0.6)
     },
 }
+THRESHOLD = ["mproto.denoising=threshold", "training.epochs=2", "training.min_steps=150"]
+"""The recipe of version 0.1."""
 RECIPES = {
     "default": [],
-    "beta-0.90": ["mproto.beta=0.90"],
-    "beta-0.95": ["mproto.beta=0.95"],
-    "beta-0.98": ["mproto.beta=0.98"],
+    "threshold": THRESHOLD,
+    "beta-0.90": [*THRESHOLD, "mproto.beta=0.90"],
+    "beta-0.95": [*THRESHOLD, "mproto.beta=0.95"],
+    "beta-0.98": [*THRESHOLD, "mproto.beta=0.98"],
     "tagger": ["method=tagger"],
+    "one-round": ["training.cross_fitting=1"],
+    "three-rounds": ["training.cross_fitting=3"],
+    "one-prototype": ["mproto.prototypes=1"],
 }
 SEEDS = (0, 1, 2)
 NOTE = """F1 on development data: the model alone, and combined with its terms (`prefer-gazetteer`).
 *Lookup* is the term list alone; the lists behind the labels of Wikigold, NCBI and CoNLL03-KB were
-never published, so these have the model alone. *Unlabelled* is the estimated share of O words that
-are entities, with the true share in brackets. **Bold**: worse than lookup. Published data sets have at most 1,500
-training documents here, so scores are below those of the main table."""
+never published, so these have the model alone. **Bold**: worse than lookup. *threshold* is the recipe of
+version 0.1, *beta* the same with a fixed share of O words. *Unlabelled* is the estimated share of O words
+that are entities, with the true share in brackets; *recommended* is what training recommended, with the
+best way in brackets. *ECE* is the expected calibration error of the entities' scores. Data sets have at most
+1,500 training documents here, so scores are below those of the full data."""
 
 
 def cell_name(setting: str, recipe: str, seed: int) -> str:
@@ -98,6 +107,8 @@ def _run(setting: str, recipe: str, seed: int) -> Cell:
         "seconds": round(sum(progress.seconds for progress in result.history), 1),
         "unlabelled": result.unlabelled_share,
         "truly_unlabelled": true_share(corpus),
+        "recommended": result.recommended,
+        "ece": calibration_error(gold, result.recognizer),
         "dev": score_on(gold, result.recognizer),
         **(_with_terms(result.recognizer, gold, gazetteer) if gazetteer else {}),
     }
@@ -107,7 +118,7 @@ def _with_terms(recognizer: Recognizer, gold: list[Document], gazetteer: Gazette
     return {
         "terms": len(gazetteer),
         "lookup": scores(gold, annotate([document.bare() for document in gold], gazetteer)),
-        "with_gazetteer": score_on(gold, recognizer.with_gazetteer(gazetteer)),
+        "with_gazetteer": score_on(gold, recognizer.with_gazetteer(gazetteer, "prefer-gazetteer")),
     }
 
 
@@ -125,35 +136,63 @@ def true_share(corpus: list[Document]) -> float:
 
 
 def render() -> str:
-    rows = ["| setting | lookup | unlabelled | " + " | ".join(RECIPES) + " |", "|---" * (3 + len(RECIPES)) + "|"]
-    means: dict[str, list[float]] = {recipe: [] for recipe in RECIPES}
+    return "\n\n".join([_scores(), _estimates(), NOTE])
+
+
+def _scores() -> str:
+    """Return the F1 of every setting and recipe."""
+    rows = ["| setting | lookup | " + " | ".join(RECIPES) + " |", "|---" * (2 + len(RECIPES)) + "|"]
+    gains: dict[str, list[float]] = {recipe: [] for recipe in RECIPES}
     for setting in SETTINGS:
         found = {recipe: _done(setting, recipe) for recipe in RECIPES}
         known = [one for done in found.values() for one in done]
         if not known:
             continue
         lookup = 100 * mean(one["lookup"]["f1"] for one in known) if "lookup" in known[0] else None
-        shares = [100 * one["unlabelled"] for one in found["default"] if one["unlabelled"] is not None]
-        truth = 100 * mean(one["truly_unlabelled"] for one in known)
         shown = []
         for recipe, done in found.items():
-            if not done:
-                shown.append("")
-                continue
-            alone = 100 * mean(one["dev"]["f1"] for one in done)
-            if lookup is None:
-                shown.append(f"{alone:.1f}")
-                continue
-            both = 100 * mean(one["with_gazetteer"]["f1"] for one in done)
-            means[recipe].append(both - lookup)
-            shown.append(" / ".join(f"**{f1:.1f}**" if f1 < lookup else f"{f1:.1f}" for f1 in (alone, both)))
-        estimate = f"{mean(shares):.1f} ({truth:.1f})" if shares else f"({truth:.1f})"
+            f1 = [100 * mean(one[split]["f1"] for one in done) for split in _splits(lookup) if done]
+            if done and lookup is not None:
+                gains[recipe].append(f1[-1] - lookup)
+            shown.append(" / ".join(f"**{one:.1f}**" if one < (lookup or 0) else f"{one:.1f}" for one in f1))
         first = "" if lookup is None else f"{lookup:.1f}"
-        rows.append(f"| {setting} | {first} | {estimate} | " + " | ".join(shown) + " |")
+        rows.append(f"| {setting} | {first} | " + " | ".join(shown) + " |")
     for name, choose in (("mean gain over lookup", mean), ("worst gain over lookup", min)):
-        gains = [f"{choose(values):+.1f}" if values else "" for values in means.values()]
-        rows.append(f"| {name}, with terms | | | " + " | ".join(gains) + " |")
-    return "\n".join([*rows, "", NOTE])
+        values = [f"{choose(values):+.1f}" if values else "" for values in gains.values()]
+        rows.append(f"| {name}, with terms | | " + " | ".join(values) + " |")
+    return "\n".join(rows)
+
+
+def _splits(lookup: float | None) -> tuple[str, ...]:
+    return ("dev",) if lookup is None else ("dev", "with_gazetteer")
+
+
+def _estimates() -> str:
+    """Return what the default says of itself, without human labels, beside the truth."""
+    rows = ["| setting | unlabelled (true) | threshold's estimate | recommended (best) | ECE |", "|---" * 5 + "|"]
+    errors = []
+    for setting in SETTINGS:
+        if not (done := _done(setting, "default")):
+            continue
+        errors.append(mean(one["ece"] for one in done))
+        old = [100 * one["unlabelled"] for one in _done(setting, "threshold")]
+        values = [
+            f"{100 * mean(one['unlabelled'] for one in done):.1f} ({100 * done[0]['truly_unlabelled']:.1f})",
+            f"{mean(old):.1f}" if old else "",
+            ", ".join(f"{one['recommended']} ({_best_way(one)})" for one in done),
+            f"{errors[-1]:.2f}",
+        ]
+        rows.append(f"| {setting} | " + " | ".join(values) + " |")
+    if errors:
+        rows.append(f"| mean, worst | | | | {mean(errors):.2f}, {max(errors):.2f} |")
+    return "\n".join(rows)
+
+
+def _best_way(one: Cell) -> str:
+    """Return the way to find entities with the best F1 on development data, for analysis."""
+    splits = {"model": "dev", "both": "with_gazetteer", "terms": "lookup"}
+    known = {way: one[split]["f1"] for way, split in splits.items() if split in one}
+    return max(known, key=known.__getitem__) if len(known) > 1 else "unknown"
 
 
 def _done(setting: str, recipe: str) -> list[Cell]:

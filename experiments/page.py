@@ -6,8 +6,10 @@ from pathlib import Path
 
 PAGE = Path(__file__).parent / "RESULTS.md"
 ORDER = (
+    "Default",
     "Yardstick",
     "Development settings",
+    "Relabelled words",
     "Main table",
     "Own labels",
     "Annotation quality",
@@ -25,6 +27,9 @@ TITLE = """# Results
 
 Each section is generated; [README.md](README.md) lists the commands, and the limits of these figures.
 [DECISIONS.md](DECISIONS.md) says what follows from them.
+
+*Default*, *Yardstick* and *Development settings* are about the present default. All other sections are
+about version 0.1: its recipe (`mproto.denoising=threshold`), and one or two epochs for every method.
 """
 
 

@@ -80,7 +80,7 @@ def _best(data: str, seed: int) -> Cell | None:
 
 
 def _run(data: str, epochs: int, seed: int) -> Cell:
-    settings = [f"training.epochs={epochs}", "training.min_steps=0", f"training.seed={seed}", PRECISION]
+    settings = [f"training.epochs={epochs}", f"training.seed={seed}", PRECISION]
     dev = documents(data, "dev")
     found = train_and_score(
         f"yardstick {data} {epochs} {seed}",

@@ -339,6 +339,22 @@ def test_messages_during_and_after_training(tmp_path: Path, capsys: pytest.Captu
     assert 0 <= figures["unlabelled_share"] <= 1
 
 
+def test_types_with_few_labels_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the numbers that decide it, before training; the estimate is then unknown."""
+    encoder = write_roberta(tmp_path, positions=200)
+    (tmp_path / "text.txt").write_text("aspirin helps\n" * 3 + "Codeine helps\n" + "nothing helps against flu\n" * 20)
+    (tmp_path / "terms.tsv").write_text("surface\ttype\naspirin\tDrug\ncodeine\tDrug\nflu\tDisease\n")
+    capsys.readouterr()
+    text, terms = tmp_path / "text.txt", tmp_path / "terms.tsv"
+    arguments = ["--train", text, "--gazetteer", terms, "--encoder", encoder, "--output", tmp_path / "run", *SETTINGS]
+    assert call("train", *arguments) == 0
+    shown = capsys.readouterr()
+    first = shown.err.splitlines()[0]
+    assert first.startswith("note: Drug: the training documents have only 4 labelled mentions (2 different terms)")
+    assert "note: Disease" not in shown.err
+    assert "estimated share of entities among words labelled O: " in shown.out
+
+
 BETTER, WORSE = {"precision": 0.875, "recall": 0.5, "f1": 0.6364}, {"precision": 0.25, "recall": 0.125, "f1": 0.1667}
 
 
@@ -363,7 +379,9 @@ def test_training_says_what_to_expect(
     again = ["train", "--train", corpus, "--gazetteer", TERMS, "--dev", labelled, "--output", copied, *SETTINGS]
     assert call(*again, "--resume") == 0
     shown = capsys.readouterr().out.splitlines()
-    start = shown.index("expected precision / recall / F1 (estimates by word, without human labels):")
+    start = shown.index(
+        "expected precision / recall / F1, by word (rough, and usually too high: no human label was used):"
+    )
     names = ("the model and the terms together", "the model alone", "the terms alone")
     numbers = {way: "87.50 / 50.00 / 63.64" if way == recommended else "25.00 / 12.50 / 16.67" for way in expected}
     assert shown[start + 1 : start + 4] == [f"  {n}: {numbers[w]} %" for n, w in zip(names, expected, strict=True)]

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 from mproto.denoising import relabelling
 from mproto.denoising.relabelling import (
-    LABEL_PRECISION,
+    LABEL_TRUST,
     MIN_LIKELIHOOD,
     POOLED,
     SMALLEST,
@@ -117,7 +117,7 @@ def test_each_class_has_a_distribution_of_labels(types: list[tuple[int, int]], s
     probability of no label applies, and the sum is a little too large."""
     counts = [500 - sum(labelled for labelled, _ in types), *(labelled for labelled, _ in types)]
     labels = torch.arange(len(counts)).repeat_interleave(torch.tensor(counts))
-    entities = [(LABEL_PRECISION * labelled + unlabelled) / 500 for labelled, unlabelled in types]
+    entities = [(LABEL_TRUST * labelled + unlabelled) / 500 for labelled, unlabelled in types]
     found = label_likelihood(labels, torch.tensor([1 - sum(entities), *entities]))
     assert found.shape == (len(counts), len(counts))
     assert bool((found >= 0).all())
@@ -133,17 +133,19 @@ def test_bayes_by_hand() -> None:
     p = torch.tensor([0.7] * 5 + [0.1] * 5, dtype=torch.float64)
     labels = torch.tensor([1, 0, 0, 0, 0, 1, 0, 0, 0, 0])
     shares = torch.tensor([0.6, 0.4], dtype=torch.float64)
-    assert LABEL_PRECISION == 0.85
-    # 1.7 of the 2 labels are on the 4 entities, 0.3 on the 6 other words.
+    assert LABEL_TRUST == 0.65
+    # 1.3 of the 2 labels are on the 4 entities, 0.7 on the 6 other words.
+    wrong = 0.7 / 6
     torch.testing.assert_close(
-        label_likelihood(labels, shares), torch.tensor([[0.95, 0.05], [0.575, 0.425]], dtype=torch.float64)
+        label_likelihood(labels, shares),
+        torch.tensor([[1 - wrong, wrong], [0.675, 0.325]], dtype=torch.float64),
     )
     found = relabel_alone(torch.stack([1 - p, p], 1).log(), labels, torch.arange(10), shares)
     entity = {
-        (0.7, 1): 0.7 * 0.425 / (0.7 * 0.425 + 0.3 * 0.05),  # 0.95
-        (0.7, 0): 0.7 * 0.575 / (0.7 * 0.575 + 0.3 * 0.95),  # 0.59
-        (0.1, 1): 0.1 * 0.425 / (0.1 * 0.425 + 0.9 * 0.05),  # 0.49
-        (0.1, 0): 0.1 * 0.575 / (0.1 * 0.575 + 0.9 * 0.95),  # 0.06
+        (0.7, 1): 0.7 * 0.325 / (0.7 * 0.325 + 0.3 * wrong),  # 0.87
+        (0.7, 0): 0.7 * 0.675 / (0.7 * 0.675 + 0.3 * (1 - wrong)),  # 0.64
+        (0.1, 1): 0.1 * 0.325 / (0.1 * 0.325 + 0.9 * wrong),  # 0.24
+        (0.1, 0): 0.1 * 0.675 / (0.1 * 0.675 + 0.9 * (1 - wrong)),  # 0.08
     }
     expected = [entity[pair] for pair in zip(p.tolist(), labels.tolist(), strict=True)]
     assert found.probability[:, 1].tolist() == pytest.approx(expected)

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mproto.denoising.estimate import MIN_LABELLED
-from mproto.denoising.relabelling import LABEL_PRECISION
-from mproto.denoising.shares import ENTITY_WORDS, MAX_RATIO, SPREAD, EntityShares, estimate_shares
+from mproto.denoising.shares import ENTITY_WORDS, LABEL_PRECISION, MAX_RATIO, SPREAD, EntityShares, estimate_shares
 
 WORDS = 20_000
 PRIOR = (ENTITY_WORDS / exp(1.2816 * SPREAD), ENTITY_WORDS * exp(1.2816 * SPREAD))

@@ -24,6 +24,8 @@ dictionary lookup on human-labelled sentences, and tag three new sentences."""
 EXAMPLE = "mproto demo"
 
 OUTPUT = Path("mproto-demo")
+EPOCHS = 5
+"""Shorter than by default, so that the demo takes less than three minutes."""
 NEW = (
     "Her rheumatologist swapped methotrexate for tofacitinib when the psoriasis spread to her scalp.",
     "Nausea and a dry mouth are what most people notice in the first week on venlafaxine.",
@@ -70,7 +72,9 @@ def run(parsed: argparse.Namespace) -> None:
     if tagged:
         _show_tagged(tagged)
         console.print(
-            f"\nTrained in {figures['seconds']:.0f} s. The model is in {parsed.output}. Try it:", soft_wrap=True
+            f"\nTrained in {figures['seconds']:.0f} s, for less time than mproto train would take. "
+            f"The model is in {parsed.output}. Try it:",
+            soft_wrap=True,
         )
         console.print(f"  mproto predict {parsed.output} YOUR.txt --output found.jsonl", soft_wrap=True)
         if (parsed.output / "report.html").exists():
@@ -92,7 +96,7 @@ def _train(
         recognizer = train_files(
             Source(demo.FOLDER / demo.FILES["train"]),
             output,
-            load_config(),
+            load_config(settings=[f"training.epochs={EPOCHS}"]),
             gazetteer=demo.gazetteer(),
             force=True,
             on_step=on_step,

@@ -48,6 +48,8 @@ report on the run) and best/ (the model). mproto predict and mproto evaluate acc
 At the end, the command shows how good the model, the terms and both are expected to be, and which
 of them mproto predict and evaluate use by default with --gazetteer.
 
+The size of the data decides how long training takes; --minutes shortens it.
+
 Ctrl-C finishes the step and writes a checkpoint. The same command with --resume resumes the run;
 on a CPU with the same versions, the model is bit-identical to that of an uninterrupted run. After
 a crash, --resume starts from the last checkpoint (training.checkpoint_minutes sets how often one
@@ -85,6 +87,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one setting, for example training.epochs=3 or dropout=0.2; it overrides preset and file",
     )
     add_device(parser)
+    parser.add_argument(
+        "--minutes", type=float, metavar="N", help="shorten the training so that it takes about N minutes"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
     parser.add_argument("--resume", action="store_true", help="resume the run in the folder")
     parser.add_argument("--force", action="store_true", help="replace an older run in the folder")
@@ -106,6 +111,7 @@ def run(parsed: argparse.Namespace) -> None:
         raise InputError("--gazetteer labels the documents of --train, which is missing", hint="pass --train FILE")
     settings = [*parsed.set]
     settings += [] if parsed.seed is None else [f"training.seed={parsed.seed}"]
+    settings += [] if parsed.minutes is None else [f"training.minutes={parsed.minutes}"]
     settings += [] if parsed.device == "auto" else [f'training.device="{parsed.device}"']
     config = load_config(parsed.preset, parsed.config, settings, method=parsed.method, encoder=parsed.encoder)
     notes = Notes(parsed.on_error)
@@ -139,6 +145,8 @@ def _as_dict(done: TrainingSummary, output: Path) -> dict[str, Any]:
         "best_step": done.result.best_step,
         "dev_f1": done.result.dev_f1,
         "unlabelled_share": done.result.unlabelled_share,
+        "unlabelled_interval": done.result.unlabelled_interval,
+        "relabelled": done.result.relabelled or None,
         "kept_share": done.result.kept_share,
         "recommended": done.result.recommended,
         "expected_scores": done.result.expected_scores or None,
@@ -155,9 +163,11 @@ def _show(done: TrainingSummary, output: Path) -> None:
         lines.append(f"types matched as names (capitals count): {', '.join(done.name_types)}")
     if result.dev_f1 is not None:
         lines.append(f"best F1 on the development data: {percent(result.dev_f1)}, at step {result.best_step:,}")
-    if result.unlabelled_share is not None:
-        lines.append(f"estimated share of entities among words labelled O: {percent(result.unlabelled_share)} %")
-    if result.kept_share is not None:
+    lines += _estimate(result)
+    if result.relabelled:
+        shown = "{added:,} words labelled O became entities, {removed:,} entity words became O, {retyped:,} got another type"
+        lines.append(f"relabelled: {shown.format(**result.relabelled)}")
+    elif result.kept_share is not None:
         lines.append(f"words labelled O that were used at the end: {percent(result.kept_share)} %")
     lines += _expectations(result)
     lines.append(f"model: {output}")
@@ -166,13 +176,31 @@ def _show(done: TrainingSummary, output: Path) -> None:
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
+def _estimate(result: TrainingResult) -> list[str]:
+    """Say how many of the words labelled O are entities, as far as the data tell."""
+    from mproto.denoising.shares import is_known
+
+    share, interval = result.unlabelled_share, result.unlabelled_interval
+    if share is None:
+        return []
+    text = "estimated share of entities among words labelled O:"
+    if interval is None:
+        return [f"{text} {percent(share)} %"]
+    if not is_known(*interval):
+        return [f"{text} unknown; {percent(share)} % is assumed. More terms or more text help"]
+    low, high = map(percent, interval)
+    return [f"{text} {percent(share)} % (80 % interval: {low} to {high} %)"]
+
+
 def _expectations(result: TrainingResult) -> list[str]:
     """Say how good the model, the terms and both are expected to be, and which is used by default."""
     from mproto.persistence.card import COMBINATION_OF, MEASURES, WAYS
 
     lines = []
     if result.expected_scores:
-        lines.append("expected precision / recall / F1 (estimates by word, without human labels):")
+        lines.append(
+            "expected precision / recall / F1, by word (rough, and usually too high: no human label was used):"
+        )
     for way, scores in result.expected_scores.items():
         lines.append(f"  {WAYS[way]}: {' / '.join(percent(scores[measure]) for measure in MEASURES)} %")
     if result.recommended:
@@ -213,4 +241,5 @@ def _train(
             tensorboard=parsed.tensorboard,
             report=not parsed.no_report,
             on_step=on_step,
+            on_warning=lambda warning: sys.stderr.write(f"note: {warning}\n"),
         )

@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING
 import torch
 
 from mproto.denoising.estimate import MIN_LABELLED, mixture_share
-from mproto.denoising.relabelling import LABEL_PRECISION
 from mproto.method.prototypes import OTHER
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+LABEL_PRECISION = 0.85
+"""Usual share of labelled words whose label is right."""
 ENTITY_WORDS, SPREAD = 0.12, log(2.0)
 """Prior of the share of words that belong to entities: the median, and the standard deviation of its logarithm."""
 LEAST_ERROR = 0.35
@@ -63,13 +64,18 @@ class EntityShares:
     @property
     def is_known(self) -> bool:
         """Whether the data say more than the prior."""
-        return self.high <= MAX_RATIO * self.low
+        return is_known(self.low, self.high)
 
     @property
     def coverage(self) -> float:
         """Of all entity words, the share that is labelled, as far as labels are right."""
         entities = 1 - self.classes[OTHER].item()
         return max(0.0, entities - self.unlabelled) / max(entities, 1e-9)
+
+
+def is_known(low: float, high: float) -> bool:
+    """Say whether an interval is narrow enough that the data say more than the prior."""
+    return high <= MAX_RATIO * low
 
 
 def estimate_shares(log_probabilities: Tensor, labels: Tensor) -> EntityShares:

@@ -118,8 +118,9 @@ class MProtoModel(Model, UsesEstimate):
         denoised = self.denoiser.assign(words, self.bank.class_of, progress)  # eq. OT0 and DOT
         assignment = denoised.assignment.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
-        weights = self._weights(target, words)
-        entropy = weighted_mean(self._cross_entropy(kept, target), weights)  # eq. CE
+        soft = None if batch.probabilities is None else batch.probabilities[assignment.keep]
+        weights = self._weights(target, words, soft)
+        entropy = weighted_mean(self._cross_entropy(kept, target, soft), weights)  # eq. CE
         compact = weighted_mean(squared_distance(kept, target), weights)  # eq. CompactLoss
 
         def finish() -> None:
@@ -146,16 +147,19 @@ class MProtoModel(Model, UsesEstimate):
         labels, ids, certain = (self.group.gather(column)[0] for column in (batch.labels, batch.words, batch.certain))
         return StepWords(everywhere, labels, ids, certain), own
 
-    def _cross_entropy(self, similarity: Tensor, target: Tensor) -> Tensor:
+    def _cross_entropy(self, similarity: Tensor, target: Tensor, soft: Tensor | None) -> Tensor:
+        """Return the cross-entropy of each word; over prototypes, only the most likely class counts."""
         if not self.settings.merge_prototypes:
             return prototype_cross_entropy(similarity, target, self._loss_temperature)
         class_of = self.bank.class_of
-        return class_cross_entropy(similarity, class_of[target], class_of, self._loss_temperature)
+        labels = class_of[target] if soft is None else soft
+        return class_cross_entropy(similarity, labels, class_of, self._loss_temperature)
 
-    def _weights(self, target: Tensor, words: StepWords) -> Tensor:
+    def _weights(self, target: Tensor, words: StepWords, soft: Tensor | None) -> Tensor:
         """Return the weights of the words in the losses; all are 1 if humans labelled all documents of the step."""
         min_share = 0.0 if bool(words.certain.all()) else self.settings.labelled_share
-        return labelled_weights(self.bank.class_of[target], min_share, self.group.sum)
+        labels = self.bank.class_of[target] if soft is None else soft
+        return labelled_weights(labels, min_share, self.group.sum)
 
     def _update(self, features: Tensor, similarity: Tensor, labels: Tensor, assignment: Assignment) -> None:
         published = self.settings.prototype_update == "published"

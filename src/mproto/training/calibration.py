@@ -46,12 +46,7 @@ def calibrate(model: Model, documents: Sequence[Document], settings: Training) -
 
 
 def best_temperature(answers: Tensor, labels: Tensor) -> float:
-    """Return the candidate temperature that maximises the likelihood of labels, given log-probabilities (N, K).
-
-    Args:
-        answers: the log-probabilities.
-        labels: (N,) long, or (N, K) their probabilities.
-    """
+    """Return the candidate temperature that maximises the likelihood of labels (N,), given log-probabilities (N, K)."""
     candidates = torch.logspace(0, 1, CANDIDATES, base=HIGHEST / LOWEST, dtype=torch.float64) * LOWEST
     losses = [cross_entropy(answers / temperature, labels).item() for temperature in candidates.tolist()]
     return float(candidates[losses.index(min(losses))])

@@ -3,7 +3,11 @@
 A model that is trained on the labels of a word learns them by heart, gaps and errors included. So the vocabulary is divided
 into parts, and the labels of each part are judged by a model that was not trained on them. All words are then relabelled
 (`denoising/relabelling.py`). In the next round, models are trained on these labels, again without a part of the vocabulary
-each. The model that is kept learns the labels of the last round, from the pre-trained weights on.
+each, and the predictions of all rounds are averaged. The model that is kept learns the labels of the last round, from the
+pre-trained weights on.
+
+Labels are learnt with their probabilities, by models that can do so: a doubtful label has a smaller effect, and the scores
+of the model tell how sure it is.
 
 A word is held out with all its mentions, labelled or not, so that its labelled mentions are like unlabelled entities.
 """
@@ -14,16 +18,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
+from torch.nn.functional import one_hot
 
 from mproto.denoising.outlook import Expected, Outlook, compare
 from mproto.denoising.relabelling import pool_mentions, relabel
 from mproto.denoising.shares import EntityShares, estimate_shares
 from mproto.errors import InputError
 from mproto.extensions.viterbi import transitions
+from mproto.method.prototypes import OTHER
 from mproto.models.base import Stage, UsesEstimate, inference
 from mproto.text.document import WordSpan
 from mproto.text.tagging import encode
-from mproto.training.calibration import best_temperature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,8 +44,6 @@ FOLDS = 4
 """Parts of the vocabulary, and models in a round."""
 LENGTH = 0.25
 """Length of the training of each of these models, relative to that of the model that is kept."""
-SAMPLE = 50_000
-"""Words on which the scores are calibrated."""
 
 
 class CrossFitting:
@@ -52,8 +55,7 @@ class CrossFitting:
         settings: the settings of the loop.
         rounds: number of rounds, at least 1.
 
-    After the last round, the predictions also serve to calibrate the scores of the model that is kept, and to compare the
-    model with the terms alone.
+    After the last round, the predictions also serve to compare the model with the terms alone.
 
     Attributes:
         relabelled: the training data with the labels of the last round that is done.
@@ -66,8 +68,9 @@ class CrossFitting:
         self._distant = self._class_of[torch.tensor([tag for tags in data.tags for tag in tags], dtype=torch.long)]
         lengths = torch.tensor([len(tags) for tags in data.tags])
         self._certain = torch.repeat_interleave(torch.tensor(data.certain), lengths)
-        self._log_probabilities = torch.zeros(len(self._distant), len(model.labels) + 1)
+        self._log_probabilities = torch.zeros(len(self._distant), len(model.labels) + 1)  # the sum over rounds
         self._labels = self._distant
+        self._probabilities = one_hot(self._distant, len(model.labels) + 1).float()
         self._shares: EntityShares | None = None
         self._results = torch.zeros(0, dtype=torch.float64)
 
@@ -86,25 +89,22 @@ class CrossFitting:
         """Predict the words that were held out in a stage; after the last part of a round, relabel all words.
 
         Returns:
-            The estimate, for the history, after the first round; else nothing.
+            For the history: the estimate after the first round, and how many words were relabelled after the last one.
         """
         held_out = (self._parts(stage // FOLDS) == stage % FOLDS)[self._original.flat_words]
-        self._log_probabilities[held_out] = model.group.broadcast(self._predict(model)[held_out])
+        self._log_probabilities[held_out] += model.group.broadcast(self._predict(model)[held_out])
         if (stage + 1) % FOLDS:
             return {}
-        logs = self._estimate(model) if self._shares is None else {}
-        self._relabel(model, last=stage + 1 == len(self.stages))
-        return logs
-
-    @property
-    def temperature(self) -> float:
-        """The temperature that calibrates the scores of the models on words that they were not trained on."""
-        return self._results[0].item()
+        predictions = (self._log_probabilities / (stage // FOLDS + 1)).log_softmax(-1)
+        logs = self._estimate(predictions, model) if self._shares is None else {}
+        last = stage + 1 == len(self.stages)
+        self._relabel(predictions, model, last=last)
+        return logs | (self._changes() if last else {})
 
     @property
     def outlook(self) -> Outlook:
         """The expected scores of the model and of the terms."""
-        model, both, terms = (Expected(*pair) for pair in self._results[1:].reshape(3, 2).tolist())
+        model, both, terms = (Expected(*pair) for pair in self._results.reshape(3, 2).tolist())
         return Outlook(model, both, terms)
 
     def _parts(self, number: int) -> Tensor:
@@ -112,7 +112,7 @@ class CrossFitting:
         return divide_words(self._original.flat_words, FOLDS, self._settings.seed + number)
 
     def _predict(self, model: Model) -> Tensor:
-        """Return the log-probabilities (N, K) of the classes of all words."""
+        """Return the log-probabilities (N, K) of the classes for all words."""
         found = torch.zeros_like(self._log_probabilities)
         with inference(model):
             for indices in self._original.in_order(range(len(self._original.windows)), self._settings):
@@ -122,19 +122,19 @@ class CrossFitting:
                 found[self._original.positions(indices)] = by_class.clamp_min(1e-12).log()
         return found
 
-    def _estimate(self, model: Model) -> dict[str, float]:
+    def _estimate(self, predictions: Tensor, model: Model) -> dict[str, float]:
         """Estimate the shares of entities among the words without human labels, and return them for the history."""
         unsure = ~self._certain
-        pooled = pool_mentions(self._log_probabilities, self._original.flat_words)
+        pooled = pool_mentions(predictions, self._original.flat_words)
         self._shares = shares = estimate_shares(pooled[unsure], self._distant[unsure])
         logs = {"unlabelled": shares.unlabelled, "unlabelled.low": shares.low, "unlabelled.high": shares.high}
         by_type = zip(model.labels, shares.classes[1:].tolist(), strict=True)
         return logs | {f"share.{label}": share for label, share in by_type}
 
-    def _relabel(self, model: Model, *, last: bool) -> None:
+    def _relabel(self, predictions: Tensor, model: Model, *, last: bool) -> None:
         assert self._shares is not None
         unsure = ~self._certain
-        distant, predictions = self._distant[unsure], self._log_probabilities[unsure]
+        distant, predictions = self._distant[unsure], predictions[unsure]
         lengths = [
             len(tags) for tags, certain in zip(self._original.tags, self._original.certain, strict=True) if not certain
         ]
@@ -142,13 +142,20 @@ class CrossFitting:
         words = self._original.flat_words[unsure]
         found = relabel(predictions, distant, words, self._shares.classes, lengths, change)
         self._labels = self._distant.masked_scatter(unsure, found.labels)
+        self._probabilities[unsure] = found.probability.float()
         self._use_labels(model)
         if last:
-            sample = torch.randperm(len(predictions), generator=torch.Generator().manual_seed(0))[:SAMPLE]
-            temperature = best_temperature(predictions[sample], found.probability[sample].float())
             outlook = compare(predictions.argmax(-1), distant, found.labels, self._shares)
             scores = [number for way in (outlook.model, outlook.both, outlook.terms) for number in way]
-            self._results = torch.tensor([temperature, *scores], dtype=torch.float64)
+            self._results = torch.tensor(scores, dtype=torch.float64)
+
+    def _changes(self) -> dict[str, float]:
+        """Return how many O words became entities, and how many labelled words became O or got another type."""
+        before, after = self._distant, self._labels
+        added, removed = (before == OTHER) & (after != OTHER), (before != OTHER) & (after == OTHER)
+        retyped = (before != OTHER) & (after != OTHER) & (before != after)
+        counts = {"added": added, "removed": removed, "retyped": retyped}
+        return {f"relabelled.{name}": float(words.sum()) for name, words in counts.items()}
 
     def _use_labels(self, model: Model) -> None:
         by_document = torch.split(self._labels, [len(tags) for tags in self._original.tags])
@@ -156,13 +163,14 @@ class CrossFitting:
             before if certain else tag_numbers(classes.tolist(), model)
             for before, certain, classes in zip(self._original.tags, self._original.certain, by_document, strict=True)
         ]
-        self.relabelled = replace(self._original, tags=tags)
+        self.relabelled = replace(self._original, tags=tags, probabilities=self._probabilities)
 
     def state(self) -> dict[str, Tensor]:
         """Return what is needed to resume: predictions and labels so far, and the estimate."""
         state = {
             "log_probabilities": self._log_probabilities,
             "labels": self._labels,
+            "probabilities": self._probabilities,
             "results": self._results,
         }
         if self._shares:
@@ -173,7 +181,7 @@ class CrossFitting:
     def restore(self, state: Mapping[str, Tensor], model: Model) -> None:
         """Restore what `state` returned."""
         self._log_probabilities, self._labels = state["log_probabilities"], state["labels"]
-        self._results = state["results"]
+        self._probabilities, self._results = state["probabilities"], state["results"]
         if "classes" in state:
             unlabelled, low, high = state["unlabelled"].tolist()
             self._shares = EntityShares(unlabelled, low, high, state["classes"])

@@ -50,6 +50,20 @@ class TrainingResult:
         return next((step.logs["unlabelled"] for step in self.history if "unlabelled" in step.logs), None)
 
     @property
+    def unlabelled_interval(self) -> tuple[float, float] | None:
+        """The 80 % interval of `unlabelled_share`; `None` if the method gives none."""
+        names = ("unlabelled.low", "unlabelled.high")
+        found = next((step.logs for step in self.history if names[0] in step.logs), None)
+        return None if found is None else (found[names[0]], found[names[1]])
+
+    @property
+    def relabelled(self) -> dict[str, int]:
+        """How many words cross-fitting relabelled: `added` (O words that became entities), `removed` and `retyped`."""
+        found = next((step.logs for step in self.history if "relabelled.added" in step.logs), {})
+        prefix = "relabelled."
+        return {key.removeprefix(prefix): int(value) for key, value in found.items() if key.startswith(prefix)}
+
+    @property
     def kept_share(self) -> float | None:
         """The mean share of O words that were trained as O in the last tenth of training.
 

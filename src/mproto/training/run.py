@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
@@ -57,7 +57,8 @@ def train(
     dev: Iterable[Document] | None = None,
     method: str | None = None,
     encoder: str | Path | None = None,
-    epochs: float | None = None,
+    epochs: float | Literal["auto"] | None = None,
+    minutes: float | None = None,
     batch_size: int | None = None,
     learning_rate: float | None = None,
     seed: int | None = None,
@@ -76,8 +77,8 @@ def train(
 ) -> TrainingResult:
     """Train a recogniser on labelled documents.
 
-    `method`, `encoder`, `epochs`, `batch_size`, `learning_rate`, `seed`, `device` and `precision`
-    override the same settings of `config`; `None` leaves them as they are there.
+    `method`, `encoder`, `epochs`, `minutes`, `batch_size`, `learning_rate`, `seed`, `device` and
+    `precision` override the same settings of `config`; `None` leaves them as they are there.
 
     Args:
         documents: documents with distant labels as their spans. Their gold spans are never used.
@@ -88,8 +89,9 @@ def train(
             uses no human labels except those of `labelled`.
         method: `mproto` or a baseline.
         encoder: the bundled encoder, a folder, or a name on the Hugging Face hub.
-        epochs: the number of passes over the training data; at least `training.min_steps` steps are
-            taken.
+        epochs: the number of passes over the training data; `auto` chooses it by the size of the
+            data.
+        minutes: shorten the training so that it takes about this many minutes.
         batch_size: maximum number of sentences in a batch.
         learning_rate: peak learning rate, after warm-up.
         seed: the seed of all random numbers.
@@ -119,6 +121,7 @@ def train(
     """
     values = {
         "epochs": epochs,
+        "minutes": minutes,
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "seed": seed,
@@ -232,7 +235,7 @@ def _calibrate(
 ) -> None:
     """Calibrate the scores, on human labels if there are any, and record on the card what is known of the quality."""
     if cross_fitting:
-        recognizer.model.calibration = cross_fitting.temperature
+        recognizer.model.calibration = 1.0  # labels were learnt with their probabilities
         recognizer.card |= cross_fitting.outlook.as_card()
     if gold:
         calibrate(recognizer.model, gold, config.training)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mproto.analysis.report import report
+from mproto.denoising.estimate import MIN_LABELLED
 from mproto.errors import DataError, InputError, Notes
 from mproto.gazetteer.annotate import annotate
 from mproto.gazetteer.options import MatchOptions
@@ -19,7 +20,7 @@ from mproto.training.board import Board
 from mproto.training.folder import BOARD, REPORT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from mproto.config import Config
@@ -68,6 +69,7 @@ def train_files(
     tensorboard: bool = False,
     report: bool = True,
     on_step: Callable[[Progress], object] = id,
+    on_warning: Callable[[str], object] = id,
 ) -> TrainingSummary:
     """Train on the labels of a file or, with a gazetteer, on the labels that its terms give.
 
@@ -89,6 +91,7 @@ def train_files(
         report: write an HTML report on the run into its folder. It uses the documents without human
             labels, if any.
         on_step: called with a `Progress` after every step.
+        on_warning: called before training with each reason why there may be too little to learn from.
 
     Raises:
         InputError: the input or the call is wrong.
@@ -111,6 +114,7 @@ def train_files(
             what = f"none of the terms of the gazetteer ({len(gazetteer):,}) occurs in its {len(documents):,} documents"
             raise first.error(what, hint="check that the gazetteer is the right one, and how its terms are matched")
         card["gazetteer"] = f"{sizes} (fingerprint {gazetteer.fingerprint[:16]})"
+    _warn(documents, human, on_warning)
     board = Board(output / BOARD) if tensorboard else None
 
     def follow(progress: Progress) -> None:
@@ -149,6 +153,21 @@ def train_files(
         tuple(sorted(name_types)),
         _write_report(result, output, sample, gazetteer, first.notes) if report else None,
     )
+
+
+def _warn(documents: Sequence[Document], human: Sequence[Document], on_warning: Callable[[str], object]) -> None:
+    """Warn of types that have too few labels to learn from, with the numbers that decide it."""
+    terms: dict[str, list[str]] = {}
+    for document in (*documents, *human):
+        for start, end, label in document.spans:
+            terms.setdefault(label, []).append(document.text[start:end].casefold())
+    for label, mentions in sorted(terms.items()):
+        if len(mentions) < MIN_LABELLED:
+            on_warning(
+                f"{label}: the training documents have only {len(mentions)} labelled mentions ({len(set(mentions))} "
+                f"different terms). With fewer than {MIN_LABELLED}, a model may learn nothing about this type; more terms "
+                "or more text help"
+            )
 
 
 def _write_report(
