@@ -65,6 +65,16 @@ def pot(cost: Tensor, b: list[float]) -> Tensor:
     return plan
 
 
+@given(st.lists(st.integers(1, 4), min_size=2, max_size=4), st.integers(0, 999))
+def test_the_only_word_of_a_class_is_assigned_to_its_nearest_prototype(sizes: list[int], seed: int) -> None:
+    """Each prototype takes an equal part of it."""
+    given = case(sizes, [1] * len(sizes), seed)
+    own = given.class_of == given.labels.unsqueeze(-1)
+    expected = given.similarity.masked_fill(~own, -torch.inf).argmax(-1)
+    found = assign_within_class(given.similarity, given.labels, given.class_of)
+    assert torch.equal(found, expected)
+
+
 def plans_by_a_loop(given: Case, beta: float | None) -> Tensor:
     """(N, P): the plan of each word; −1 for prototypes that it may not be assigned to."""
     plans = torch.full_like(given.similarity, -1.0)

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from mproto.method.sinkhorn import Plan
 
 
+TIED = 1e-6
+"""Shares of a word that differ by less are equal. Otherwise, rounding would decide, and several processes would differ from
+one."""
+
+
 @dataclass(frozen=True)
 class Assignment:
     """The prototypes of the N words of a training step.
@@ -39,7 +44,8 @@ def assign_within_class(similarity: Tensor, labels: Tensor, class_of: Tensor) ->
     """Assign each word to one of the M prototypes of its class (eq. OT0).
 
     A prototype takes n_c / M words. The problems of all classes are solved in one batch, padded to
-    the largest number of words and prototypes.
+    the largest number of words and prototypes. A word that is divided evenly, such as the only one of
+    its class, is assigned to the nearest of its prototypes.
 
     Args:
         similarity: (N, P) of words and prototypes.
@@ -61,8 +67,10 @@ def assign_within_class(similarity: Tensor, labels: Tensor, class_of: Tensor) ->
     padded[labels, place] = cost.gather(1, prototype[labels])
     a = (torch.arange(padded.shape[1], device=labels.device) < counts.unsqueeze(-1)).to(cost.dtype)
     b = (column < sizes.unsqueeze(-1)) * (counts.to(cost.dtype) / sizes).unsqueeze(-1)
-    plan = sinkhorn(padded, a, b).matrix
-    return prototype[labels].gather(1, plan[labels, place].argmax(-1, keepdim=True)).squeeze(-1)
+    shares = sinkhorn(padded, a, b).matrix[labels, place]  # (N, M) of the words
+    tied = shares > shares.amax(-1, keepdim=True) - TIED
+    nearest = padded[labels, place].masked_fill(~tied, torch.inf).argmin(-1, keepdim=True)
+    return prototype[labels].gather(1, nearest).squeeze(-1)
 
 
 @torch.no_grad()
