@@ -124,9 +124,9 @@ def predicted(monkeypatch: pytest.MonkeyPatch) -> list[Predicted]:
     def record(self: CrossFitting, stage: int, model: Model) -> dict[str, float]:
         before = self.state()["log_probabilities"].clone()
         logs = finish(self, stage, model)
-        after = self.state()["log_probabilities"]
-        rows = (before != after).any(-1)
-        torch.testing.assert_close(after[rows], alone(model, self.relabelled)[rows], atol=1e-4, rtol=0)
+        added = self.state()["log_probabilities"] - before  # those of all rounds are summed
+        rows = added.any(-1)
+        torch.testing.assert_close(added[rows], alone(model, self.relabelled)[rows], atol=1e-4, rtol=0)
         found.append(Predicted(stage, rows))
         return logs
 
@@ -256,9 +256,13 @@ def test_the_next_round_learns_the_new_labels_except_those_of_humans(
     prepare(model, data)
     fit = fitting(model, data)
     classes = torch.tensor(model.class_of_tag)
+    human = torch.tensor([tag for tags in data.tags[20:] for tag in tags])
+    certain = torch.nn.functional.one_hot(classes[human], 3)
     for stage in range(2 * FOLDS + 1):
-        tags = fit.data(stage).tags
+        tags, probabilities = fit.data(stage).tags, fit.data(stage).probabilities
         assert tags[20:] == data.tags[20:]
+        assert (probabilities is None) == (stage < FOLDS)
+        assert probabilities is None or torch.equal(probabilities[-len(human) :], certain.float())
         if stage < FOLDS:
             assert tags == data.tags
         else:
@@ -266,6 +270,26 @@ def test_the_next_round_learns_the_new_labels_except_those_of_humans(
                 assert torch.equal(classes[after], (classes[before] + 1) % 3)
         finish(fit, model, [stage] if stage < 2 * FOLDS else [])
     assert any(any(tags) for tags in data.tags[20:])
+
+
+def test_the_predictions_of_all_rounds_are_averaged(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[Tensor] = []
+
+    def record(log_probabilities: Tensor, *arguments: Any) -> Relabelled:
+        used.append(log_probabilities)
+        return change_nothing(log_probabilities, *arguments)
+
+    monkeypatch.setattr(cross_fitting_module, "relabel", record)
+    first, second = build(tiny, "tagger"), build(tiny, "tagger")
+    torch.nn.init.normal_(second.head.weight, std=0.3)  # type: ignore[union-attr, arg-type]
+    data = Data.of(labelled(COUNT), first)
+    fit = fitting(first, data)
+    finish(fit, first, range(FOLDS))
+    finish(fit, second, range(FOLDS, 2 * FOLDS))
+    one, other = alone(first, data), alone(second, data)
+    assert not torch.allclose(one, other, atol=0.1)
+    for found, expected in zip(used, (one, (one + other) / 2), strict=True):
+        torch.testing.assert_close(found, expected.log_softmax(-1), atol=1e-4, rtol=0)
 
 
 def test_words_that_only_human_labelled_documents_have_change_no_label(tiny: str) -> None:
@@ -301,8 +325,12 @@ def test_all_labels_are_the_same_after_restoring(
         other = fitting(model, data)
         other.restore({name: value.clone() for name, value in fit.state().items()}, model)
         for later in range(stage + 1, 2 * FOLDS + 1):
-            assert other.data(later).tags == fit.data(later).tags
-    assert (other.temperature, other.outlook) == (fit.temperature, fit.outlook)
+            one, same = fit.data(later), other.data(later)
+            assert same.tags == one.tags
+            assert (same.probabilities is None) == (one.probabilities is None) == (stage < FOLDS - 1)
+            if one.probabilities is not None and same.probabilities is not None:
+                assert torch.equal(same.probabilities, one.probabilities)
+    assert other.outlook == fit.outlook
 
 
 CLASSES = st.lists(st.integers(0, 2), max_size=12)
