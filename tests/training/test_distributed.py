@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -113,18 +114,36 @@ def test_two_processes_train_the_model_of_one(
         assert first.logs == pytest.approx(second.logs, abs=1e-3)
 
 
+def start_two(call: list[str]) -> list[subprocess.Popen[bytes]]:
+    """Start the two processes without a launcher: the processes of a launcher that is killed go on."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    together = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
+    return [
+        subprocess.Popen(
+            [sys.executable, "-m", "mproto", *call],
+            env={**ENVIRONMENT, **together, "RANK": rank, "LOCAL_RANK": rank},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for rank in "01"
+    ]
+
+
 @pytest.mark.slow
 def test_two_killed_processes_are_resumed(corpus: Path, tmp_path: Path) -> None:
     """With dropout, so that the random states of both processes must be restored."""
     settings = ["training.batch_size=7", "dropout=0.3", "training.checkpoint_minutes=0"]
     whole, output = tmp_path / "whole", tmp_path / "run"
     assert run(corpus, whole, 2, *settings).returncode == 0
-    process = subprocess.Popen(command(corpus, output, 2, *settings), env=ENVIRONMENT, start_new_session=True)
+    processes = start_two(arguments(corpus, output, *settings))
     middle = all_steps(STEPS) // 2  # in the second round of cross-fitting
-    while process.poll() is None and (not output.exists() or len(read_history(output)) < middle):
+    while processes[0].poll() is None and (not output.exists() or len(read_history(output)) < middle):
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    for process in processes:
+        process.kill()
+    assert [process.wait() for process in processes] == [-signal.SIGKILL] * 2
     done = run(corpus, output, 2, *settings)
     assert done.returncode == 0, done.stderr
     one, two = (load_file(folder / "best" / "model.safetensors") for folder in (whole, output))

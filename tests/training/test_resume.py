@@ -22,7 +22,9 @@ from mproto import Recognizer, demo, train, write_documents
 from mproto.config import Config, load_config
 from mproto.errors import InputError, MprotoError, Notes
 from mproto.io.replacement import old_folder
+from mproto.models.base import Model
 from mproto.models.encoder import Encoder
+from mproto.models.process_group import ProcessGroup
 from mproto.models.registry import get_method
 from mproto.persistence import tensors as weights
 from mproto.training import interrupt
@@ -77,6 +79,27 @@ def test_a_loop_resumes_from_any_state(method: str, selection: str, tiny: str) -
         assert [progress.step for progress in other.run()] == list(range(state.values["step"] + 1, 8))
         for name, value in whole.model.state_dict().items():
             assert torch.equal(value, other.model.state_dict()[name]), name
+
+
+class Second(ProcessGroup):
+    """The second of two processes; the first one has other random numbers."""
+
+    size, rank = 2, 1
+
+    def gather(self, rows: torch.Tensor) -> tuple[torch.Tensor, slice]:
+        other = torch.Generator().manual_seed(7).get_state()
+        return torch.cat([other.unsqueeze(0), rows]), slice(1, 2)
+
+
+def test_each_process_restores_its_own_random_numbers(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Model, "group", Second())
+    loop = new_loop("tagger", Average(0.0), tiny)
+    loop.start()
+    next(loop.run())
+    state, own = loop.state(), torch.get_rng_state()
+    torch.manual_seed(99)
+    new_loop("tagger", Average(0.0), tiny).restore(state)
+    assert torch.equal(torch.get_rng_state(), own)
 
 
 @pytest.fixture(scope="module")

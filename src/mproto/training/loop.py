@@ -340,7 +340,8 @@ class Loop:
             }
         )
         self.selection.restore(groups.get("selection", {}), state.values["selection"])
-        own = {name: value[self.group.rank] for name, value in groups["random"].items()}
+        # Cloned: PyTorch 2.13 cannot set a state that is a view into other data, and may even crash.
+        own = {name: value[self.group.rank].clone() for name, value in groups["random"].items()}
         _set_random_states(own, self.model.device)
         self.step = state.values["step"]
         self._generator.set_state(groups["generator"]["epoch"])
