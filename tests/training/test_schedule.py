@@ -40,3 +40,30 @@ def test_every_stage_has_a_step_and_every_step_a_stage(shares: list[float], step
 
 def test_steps_within_a_share() -> None:
     assert [steps_within(share, 10) for share in (0.0, 0.05, 0.1, 0.31, 1.0)] == [0, 1, 1, 4, 10]
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1), st.none() | st.integers(1, 20)), min_size=1, max_size=5), st.integers(1, 100)
+)
+def test_a_stage_is_not_longer_than_its_maximum(parts: list[tuple[float, int | None]], steps: int) -> None:
+    """Other stages keep their lengths, up to rounding."""
+    free = Schedule([Stage(share) for share, _ in parts], steps, 0.1)
+    limited = Schedule([Stage(share, most=most) for share, most in parts], steps, 0.1)
+    for number, (_, most) in enumerate(parts):
+        before, length = (
+            one.start_of(number + 1) - one.start_of(number)  # the start of the stage after the last is the end
+            for one in (free, limited)
+        )
+        assert length >= 1
+        if most is not None:
+            assert length <= most
+        if most is None or before <= most:
+            assert abs(length - before) <= len(parts)
+    assert limited.steps == limited.start_of(len(parts)) <= free.steps
+
+
+def test_two_limited_stages_by_hand() -> None:
+    stages = [Stage(0.25, counts=False, most=100), Stage(0.25, counts=False, most=100), Stage(1.0)]
+    assert [Schedule(stages, 400, 0.1).start_of(number) for number in range(4)] == [0, 100, 200, 600]
+    assert [Schedule(stages, 800, 0.1).start_of(number) for number in range(4)] == [0, 100, 200, 1000]
+    assert [Schedule(stages, 40, 0.1).start_of(number) for number in range(4)] == [0, 10, 20, 60]

@@ -56,10 +56,12 @@ class Stage(NamedTuple):
         share: number of steps, relative to the usual length of a run. Training is shorter or longer if the shares of a
             model do not sum to 1.
         counts: whether weights of this stage may be kept at the end.
+        most: maximum number of steps, or None for no limit.
     """
 
     share: float
     counts: bool = True
+    most: int | None = None
 
 
 class Prediction(NamedTuple):

@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 FOLDS = 4
 """Parts of the vocabulary, and models in a round."""
-LENGTH = 0.25
-"""Length of the training of each of these models, relative to that of the model that is kept."""
+LENGTH, STEPS = 0.25, 100
+"""Length of the training of each of these models, relative to that of the model that is kept, and its maximum in steps. After
+longer training, models have learnt by heart that unlabelled entities are O, and find fewer entities that they do not know."""
 
 
 class CrossFitting:
@@ -77,7 +78,7 @@ class CrossFitting:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """One stage for each model that is not kept."""
-        return (Stage(LENGTH, counts=False),) * (self._rounds * FOLDS)
+        return (Stage(LENGTH, counts=False, most=STEPS),) * (self._rounds * FOLDS)
 
     def data(self, stage: int) -> Data:
         """Return the training data of a stage: those of the last round without the words of the stage's part."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -218,9 +219,11 @@ class Loop:
             if self._hold_out and self.step <= self._hold_out_steps:
                 first = min(first, self._hold_out.share)
             least = math.ceil((self.step + 1) / first)  # the next step stays in the same stage and phase
-            length = max(least, int(self._length * affordable / self.steps))
-            if length < self._length:
-                self._plan(length)
+            lengths = range(1, self._length + 1)
+            place = bisect_right(
+                lengths, affordable, key=lambda n: Schedule(self._stages, n, self.settings.warmup).steps
+            )
+            self._plan(min(max(least, place), self._length))
 
     def _own_part(self, indices: list[int]) -> Batch:
         """Return this process's part of a batch; if it is empty, a window without words."""

@@ -26,9 +26,13 @@ class Schedule:
 
     def __init__(self, stages: Sequence[Stage], steps: int, warmup: float) -> None:
         self._stages, self._warmup = stages, warmup
-        self._starts = [0]
-        for end in accumulate(stage.share for stage in stages):
-            self._starts.append(max(steps_within(end, steps), self._starts[-1] + 1))  # each stage has at least one step
+        self._starts, saved = [0], 0
+        for stage, share in zip(stages, accumulate(stage.share for stage in stages), strict=True):
+            start = self._starts[-1]
+            end = max(steps_within(share, steps) - saved, start + 1)  # each stage has at least one step
+            shorter = end if stage.most is None else min(end, start + stage.most)
+            saved += end - shorter
+            self._starts.append(shorter)
         self.steps = self._starts[-1]
 
     def stage_of(self, step: int) -> int:
