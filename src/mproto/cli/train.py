@@ -198,9 +198,7 @@ def _expectations(result: TrainingResult) -> list[str]:
 
     lines = []
     if result.expected_scores:
-        lines.append(
-            "expected precision / recall / F1, by word (rough, and usually too high: no human label was used):"
-        )
+        lines.append("expected precision / recall / F1, by word (rough: no human label was used):")
     for way, scores in result.expected_scores.items():
         lines.append(f"  {WAYS[way]}: {' / '.join(percent(scores[measure]) for measure in MEASURES)} %")
     if result.recommended:

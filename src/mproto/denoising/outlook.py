@@ -3,13 +3,12 @@
 The scores of three ways to find entities are estimated, in words:
 
 - *terms*: the labels of the gazetteer;
-- *model*: the words that a model predicts which was not trained on them;
-- *both*: the model, and the terms wherever there is one.
+- *model*: the labels after relabelling, which the model learns;
+- *both*: the labels after relabelling, and those of the gazetteer wherever there is one.
 
-Precision cannot be measured without human labels, but recall can: mentions that the gazetteer labels are found or not by a
-model that was not trained on the word, like mentions of terms that the gazetteer lacks. With the estimated share of
-entities π, recall r and the share of words v that a system calls entities, precision is π·r / v (Lee and Liu, *Learning
-with Positive and Unlabeled Examples Using Weighted Logistic Regression*, 2003).
+Relabelling gives each word a probability for each class, from models that were not trained on the word. The expected number
+of right words is the sum of the probabilities of the classes that a way gives to words; the expected number of entity words
+is the sum of the probabilities that a word is not O. The model will be a little worse on new text.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import torch
+
 from mproto.method.prototypes import OTHER
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from mproto.denoising.shares import EntityShares
 
 Way = Literal["model", "both", "terms"]
 RECOMMENDED, EXPECTED = "recommended", "expected scores"
@@ -43,15 +42,25 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True)
 class Outlook:
-    """Expected scores of the model, the terms, and both."""
+    """Expected scores of the model, the terms, and both.
+
+    Attributes:
+        model: of the model alone.
+        both: of the model and the terms.
+        terms: of the terms alone.
+        is_known: whether the data say how much is unlabelled (`EntityShares.is_known`).
+    """
 
     model: Expected
     both: Expected
     terms: Expected
+    is_known: bool = True
 
     @property
     def recommended(self) -> Way:
-        """The way with the highest expected F1."""
+        """The way with the highest expected F1; the terms if the data say too little."""
+        if not self.is_known:
+            return "terms"
         return max(self._ways(), key=lambda way: way[1].f1)[0]  # in a tie, the first
 
     def as_card(self) -> dict[str, Any]:
@@ -63,30 +72,22 @@ class Outlook:
         return [("both", self.both), ("model", self.model), ("terms", self.terms)]
 
 
-def compare(predicted: Tensor, labels: Tensor, decided: Tensor, shares: EntityShares) -> Outlook:
+def compare(probabilities: Tensor, labels: Tensor, decided: Tensor, *, is_known: bool) -> Outlook:
     """Estimate the scores of the three ways.
 
     Args:
-        predicted: (N,) long, the classes that models predict which were not trained on the word.
+        probabilities: (N, K) of the classes, O first, after relabelling.
         labels: (N,) long, the distant labels.
         decided: (N,) long, the classes after relabelling.
-        shares: the estimated shares of entities.
+        is_known: whether the data say how much is unlabelled.
     """
-    labelled, other = labels != OTHER, labels == OTHER
-    listed, unlisted = int(labelled.sum()), shares.unlabelled * int(other.sum())
-    right = (decided == labels)[labelled].sum().item()  # labels that are right, as far as the models can tell
-    entities = right + unlisted
-    # Labels that are wrong should not be found, so they do not count as missed.
-    held_out_recall = (predicted == labels)[labelled & (decided == labels)].double().mean().item() if right else 0.0
-    found = held_out_recall * unlisted
-    more = int((predicted != OTHER)[other].sum())
-    return Outlook(
-        # A model that is trained on a term finds it, unless relabelling has rejected it.
-        model=_expected(right + found, right + more, entities),
-        both=_expected(right + found, listed + more, entities),
-        terms=_expected(right, listed, entities),
-    )
+    both = torch.where(labels != OTHER, labels, decided)
+    model, together, terms = (_expected(probabilities, classes) for classes in (decided, both, labels))
+    return Outlook(model, together, terms, is_known)
 
 
-def _expected(true: float, found: float, entities: float) -> Expected:
-    return Expected(min(1.0, true / max(found, 1e-9)), min(1.0, true / max(entities, 1e-9)))
+def _expected(probabilities: Tensor, classes: Tensor) -> Expected:
+    found = classes != OTHER
+    right = probabilities[found, classes[found]].sum().item()
+    entities = (1 - probabilities[:, OTHER]).sum().item()
+    return Expected(min(1.0, right / max(int(found.sum()), 1)), min(1.0, right / max(entities, 1e-9)))

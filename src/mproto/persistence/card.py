@@ -208,8 +208,7 @@ def _expected(card: Mapping[str, Any]) -> Iterator[str]:
     way, scores = recommended_way(card), expected_scores(card)
     if scores:
         yield ""
-        yield "Scores expected in training, by word and in percent. No human label was used: they are rough, and usually"
-        yield "too high."
+        yield "Scores expected in training, by word and in percent. No human label was used, so they are rough."
         yield ""
         yield f"| found by | {' | '.join(MEASURES)} |"
         yield "|---" * (1 + len(MEASURES)) + "|"

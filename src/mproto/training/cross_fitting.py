@@ -106,7 +106,7 @@ class CrossFitting:
     def outlook(self) -> Outlook:
         """The expected scores of the model and of the terms."""
         model, both, terms = (Expected(*pair) for pair in self._results.reshape(3, 2).tolist())
-        return Outlook(model, both, terms)
+        return Outlook(model, both, terms, self._shares is not None and self._shares.is_known)
 
     def _parts(self, number: int) -> Tensor:
         """Return the part (V,) of each distinct word in a round."""
@@ -146,7 +146,7 @@ class CrossFitting:
         self._probabilities[unsure] = found.probability.float()
         self._use_labels(model)
         if last:
-            outlook = compare(predictions.argmax(-1), distant, found.labels, self._shares)
+            outlook = compare(found.probability, distant, found.labels, is_known=self._shares.is_known)
             scores = [number for way in (outlook.model, outlook.both, outlook.terms) for number in way]
             self._results = torch.tensor(scores, dtype=torch.float64)
 

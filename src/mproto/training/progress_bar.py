@@ -1,4 +1,4 @@
-"""Show the progress of training on standard error: a bar, or one line for each evaluation."""
+"""Show the progress of training on standard error: a bar, or a line from time to time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from mproto.training.loop import Progress
 
+LINE_EVERY = 25
+"""Steps between two lines. During cross-fitting there are no evaluations."""
+
 
 @contextmanager
 def training_progress(*, lines: bool = False) -> Iterator[Callable[[Progress], object]]:
@@ -20,14 +23,14 @@ def training_progress(*, lines: bool = False) -> Iterator[Callable[[Progress], o
     Of several processes that train together, only the first one (rank 0) shows anything.
 
     Args:
-        lines: if standard error is not a terminal, print a line for each evaluation instead of
-            nothing.
+        lines: if standard error is not a terminal, print a line for each evaluation and every
+            `LINE_EVERY` steps, instead of nothing.
     """
     if os.environ.get("RANK", "0") != "0":
         yield id
         return
     if not sys.stderr.isatty():
-        yield _print_evaluation if lines else id
+        yield _print_line if lines else id
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -50,8 +53,8 @@ def training_progress(*, lines: bool = False) -> Iterator[Callable[[Progress], o
         yield show
 
 
-def _print_evaluation(progress: Progress) -> None:
-    if progress.score is None and not progress.best:
+def _print_line(progress: Progress) -> None:
+    if progress.score is None and not progress.best and progress.step % LINE_EVERY:
         return
     figures = {"loss": f"{progress.loss:.4f}"}
     if progress.score is not None:
