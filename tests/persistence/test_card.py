@@ -185,7 +185,7 @@ def test_expected_scores_and_the_recommendation_are_shown(outlook: Outlook, meas
     assert WAYS[("both", "model", "terms").index(outlook.recommended)] in sentence
     assert f"(combination {recommended_combination(card)})" in sentence
     assert ("worse than the term list alone" in sentence) == (outlook.recommended == "terms")
-    assert "without human labels" in body
+    assert "No human label was used" in body
     assert not any(line.startswith(("recommended:", "expected scores:")) for line in lines(body))  # as raw values
     assert ("model-index" in front) == measured  # estimates are not results
 
