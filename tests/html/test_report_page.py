@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from encoders import embedded, write_roberta
-from mproto import Document, Span, annotate, demo
+from mproto import Document, Span, annotate, demo, train
 from mproto.analysis import report as analysis_report
 from mproto.analysis.report import Report, report
 from mproto.cli import main
 from mproto.html.report_page import report_page
 from mproto.training.folder import read_history
-from runs import SMALL, labelled, small_model
+from runs import SMALL, labelled, small_config, small_model
 
 LONG = "https-" + "x" * 200
 EVIL = '</script><script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
@@ -44,11 +44,14 @@ BROKEN = """[...document.querySelectorAll("#scores td.n")].filter((cell) => {
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
+LEAVES_OUT = "mproto.denoising=threshold"
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A run on the bundled corpus with a tiny encoder, and smaller maps than usual, which take less time."""
     folder = tmp_path_factory.mktemp("run")
-    settings = [argument for setting in SMALL for argument in ("--set", setting)]
+    settings = [argument for setting in (*SMALL, LEAVES_OUT) for argument in ("--set", setting)]
     files = ["--train", demo.FOLDER / "train.txt", "--gazetteer", demo.GAZETTEER, "--output", folder / "run"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(analysis_report, "MOST_POINTS", 150)
@@ -69,7 +72,15 @@ def evil_documents() -> list[Document]:
 def evil_report(run: Path) -> Report:
     """A report about these documents, by a model with the bundled encoder."""
     embedded()
-    return report(small_model(), read_history(run), evil_documents(), known=["<i>term</i>"])
+    model = train(labelled(), config=small_config(LEAVES_OUT)).recognizer
+    return report(model, read_history(run), evil_documents(), known=["<i>term</i>"])
+
+
+def test_relabelling_leaves_no_words_out() -> None:
+    embedded()
+    findings = report(small_model(), [], labelled()[:10], known=["aspirin"]).findings
+    assert findings is not None
+    assert findings.reassignment is None
 
 
 class Tags(HTMLParser):
@@ -243,7 +254,7 @@ class TestCommand:
 
 def test_training_without_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     encoder = write_roberta(tmp_path, positions=200)
-    settings = [argument for setting in SMALL for argument in ("--set", setting)]
+    settings = [argument for setting in (*SMALL, LEAVES_OUT) for argument in ("--set", setting)]
     files = ["--train", demo.FOLDER / "train.txt", "--gazetteer", demo.GAZETTEER, "--output", tmp_path / "run"]
     assert main([*map(str, ["train", *files, "--encoder", encoder, "--no-report", *settings]), "--json"]) == 0
     assert not (tmp_path / "run" / "report.html").exists()

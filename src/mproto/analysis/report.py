@@ -82,7 +82,7 @@ class Findings:
         word_map: a map of words.
         cards: a card for each prototype; empty if the model has none.
         reassignment: the classes that denoising assigns to words labelled O, if the model has
-            prototypes and denoises.
+            prototypes and leaves words out.
         disagreements: the texts to read first.
         human_labelled: whether any document has human labels.
         missing_terms: terms that the model finds and the gazetteer does not have.
@@ -181,6 +181,8 @@ def _find(
     has_gazetteer = bool(known) or any(document.spans for document in documents)
     human_labelled = any(document.gold is not None for document in documents)
     model = prototype_model(recognizer.model)
+    # Relabelling leaves out no words: it changes labels before training.
+    leaves_out = model is not None and len(model.word_ids) > 0 and model.settings.denoising != "relabel"
     return Findings(
         corpus=corpus,
         documents=len(documents),
@@ -191,7 +193,7 @@ def _find(
         scores=_score(words, known if has_gazetteer else None) if human_labelled else None,
         word_map=_word_map(recognizer, words, seed),
         cards=prototype_cards(model, words) if model else [],
-        reassignment=reassign(model, words) if model and len(model.word_ids) and has_gazetteer else None,
+        reassignment=reassign(model, words) if model and leaves_out and has_gazetteer else None,
         disagreements=largest_disagreements(words, MOST_DISAGREEMENTS),
         human_labelled=human_labelled,
         missing_terms=missing_terms(words, known),
