@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 STEPS = 65
 """With `epochs = auto`, the number of steps is this times the square root of the number of batches in an epoch: small data
 get more epochs, large data more steps."""
+MOST_STEPS = 450
+"""After cross-fitting, the maximum number of steps with `epochs = auto`. Longer training learns the errors of the labels."""
 TIMED = range(4, 13)
 """The steps whose duration decides how many steps a run of so many minutes has. The first ones are slower than the rest."""
 PREDICTION = 0.35
@@ -123,7 +125,10 @@ class Loop:
         self.optimiser = self._new_optimiser()
         self.per_epoch = len(data.batches(self._planning, torch.Generator().manual_seed(settings.seed)))
         stages = cross_fitting.stages if cross_fitting else ()
-        self._stages = (*stages, *model.stages)
+        own = model.stages
+        if cross_fitting and settings.epochs == "auto":
+            own = tuple(stage._replace(most=max(MOST_STEPS, settings.min_steps)) for stage in own)
+        self._stages = (*stages, *own)
         self._cross_fitting, self._fits = cross_fitting, len(stages)
         self._hold_out, self._measure = hold_out, measure
         self._plan(planned_steps(settings, self.per_epoch))
