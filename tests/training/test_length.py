@@ -23,7 +23,8 @@ from mproto.training import loop as loop_module
 from mproto.training.cross_fitting import find_cross_fitting
 from mproto.training.data import Data
 from mproto.training.hold_out import HoldOut
-from mproto.training.loop import PREDICTION, STEPS, TIMED, Loop, State, planned_steps
+from mproto.training.length import PREDICTION, STEPS, TIMED, planned_steps
+from mproto.training.loop import Loop, State
 from mproto.training.selection import Average
 from runs import all_steps, labelled, small_config
 

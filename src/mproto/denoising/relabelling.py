@@ -10,7 +10,6 @@ The predictions come from cross-fitting (`training/cross_fitting.py`). Four step
    transport corrects that. A row of the plan is the distribution of a word over the classes.
 3. *Weigh the label.* Bayes' rule combines a row with the label of the word: a label is right with probability
    `LABEL_TRUST`, and O says little if few entities are labelled.
-
 4. *Decide on whole sentences.* The words of an entity are often held out from different models. Viterbi decoding with the
    transitions of the distant labels (`extensions/viterbi.py`) keeps entities in one piece.
 

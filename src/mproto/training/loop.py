@@ -15,6 +15,7 @@ from mproto.errors import MprotoError
 from mproto.models.base import Preview
 from mproto.models.batch import only_words
 from mproto.training.distributed import share_gradients
+from mproto.training.length import MOST_STEPS, PREDICTION, TIMED, planned_steps
 from mproto.training.schedule import Schedule
 
 if sys.platform != "win32":
@@ -33,15 +34,6 @@ if TYPE_CHECKING:
     from mproto.training.hold_out import HoldOut
     from mproto.training.selection import Selection
 
-STEPS = 65
-"""With `epochs = auto`, the number of steps is this times the square root of the number of batches in an epoch: small data
-get more epochs, large data more steps."""
-MOST_STEPS = 450
-"""After cross-fitting, the maximum number of steps with `epochs = auto`. Longer training learns the errors of the labels."""
-TIMED = range(4, 13)
-"""The steps whose duration decides how many steps a run of so many minutes has. The first ones are slower than the rest."""
-PREDICTION = 0.35
-"""Time to predict a batch, relative to that of a training step."""
 MIN_EVALUATIONS = 4
 """Minimum number of evaluations with `evaluate_every = 0`."""
 WEIGHT_DECAY = 1e-4
@@ -353,17 +345,6 @@ class Loop:
         self._draw()
         self._epoch.position = state.values["position"]
         self._generator.set_state(groups["generator"]["now"])  # a stage that started since has drawn from it, too
-
-
-def planned_steps(settings: Training, per_epoch: int) -> int:
-    """Return the number of steps of a stage whose share is 1.
-
-    Args:
-        settings: the settings of the loop.
-        per_epoch: the number of batches of an epoch.
-    """
-    usual = STEPS * math.sqrt(per_epoch) if settings.epochs == "auto" else settings.epochs * per_epoch
-    return max(math.ceil(usual), settings.min_steps, 1)
 
 
 @dataclass
