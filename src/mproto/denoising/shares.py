@@ -66,12 +66,6 @@ class EntityShares:
         """Whether the data say more than the prior."""
         return is_known(self.low, self.high)
 
-    @property
-    def coverage(self) -> float:
-        """Of all entity words, the share that is labelled, as far as labels are right."""
-        entities = 1 - self.classes[OTHER].item()
-        return max(0.0, entities - self.unlabelled) / max(entities, 1e-9)
-
 
 def is_known(low: float, high: float) -> bool:
     """Say whether an interval is narrow enough that the data say more than the prior."""

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 SCORE_TEMPERATURE = 0.1
 """Temperature of scores without human labels; between the best values for BC5CDR and CoNLL03 (experiments/DECISIONS.md)."""
-
-
 ROUNDS = 2
 """Rounds of cross-fitting. The second one gains much where labels are wrong or few (experiments/DECISIONS.md)."""
 
