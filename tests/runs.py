@@ -13,12 +13,13 @@ from mproto.models.base import Model, Stage
 from mproto.models.mproto import ROUNDS
 from mproto.persistence.card import EXPECTED, RECOMMENDED
 from mproto.text import Document
-from mproto.training.cross_fitting import FOLDS, LENGTH
+from mproto.training.cross_fitting import FOLDS, LENGTH, MIN_WINDOWS, PARTS
 from mproto.training.data import Data
 from mproto.training.loop import Loop
 from mproto.training.schedule import Schedule
 from mproto.training.selection import Average
 
+JUDGES = (Stage(LENGTH, counts=False),) * (ROUNDS * FOLDS)
 SMALL = ("training.epochs=0", "training.min_steps=6", "training.batch_size=8", "training.learning_rate=5e-4")
 
 
@@ -26,10 +27,21 @@ def small_config(*settings: str, method: str = "mproto", preset: str = "default"
     return load_config(preset, settings=[*SMALL, *settings], method=method, encoder=encoder)
 
 
-def all_steps(own: int) -> int:
-    """Return the number of steps of a run of the default method whose last model is trained for `own` steps, at least 4."""
-    stages = [Stage(LENGTH, counts=False)] * (ROUNDS * FOLDS) + [Stage(1.0)]
-    return Schedule(stages, own, 0).steps
+def all_steps(length: int, documents: int = 48) -> int:
+    """Return the number of steps of a run of the default method.
+
+    Args:
+        length: number of steps of a stage whose share is 1, at least 4.
+        documents: number of short training documents; if they are few, only one model follows the judges.
+    """
+    parts = PARTS if documents >= MIN_WINDOWS else 1
+    own = [Stage(1.0 if parts == 1 else (parts - 1) / parts)] * parts
+    return Schedule([*JUDGES, *own], length, 0).steps
+
+
+def judge_steps(length: int) -> int:
+    """Return how many of these steps train judges."""
+    return Schedule(JUDGES, length, 0).steps
 
 
 def labelled(count: int = 48) -> list[Document]:

@@ -170,9 +170,11 @@ class TestDamage:
 
 
 def test_words_of_a_sentence_are_chosen_together() -> None:
-    """The oracle: Viterbi over the probabilities of `decide`, with the transitions counted in the training labels."""
+    """The oracle: Viterbi over the probabilities of `decide` and the bias, with the transitions counted in the training labels.
+    """
     config = small_config("training.min_steps=1", "training.cross_fitting=0")  # trained on the labels as they are
     model = train(labelled(), config=config).recognizer.model
+    model.entity_bias = 0.7
     expected = transitions([model.tag_numbers(document) for document in labelled()], len(model.tags))
     torch.testing.assert_close(model.transitions, expected)
     documents = demo.documents("test")[:12]
@@ -180,6 +182,7 @@ def test_words_of_a_sentence_are_chosen_together() -> None:
     batch = collate(windows, model.encoder.pad_id)
     with torch.no_grad():
         answers, found = model.decide(batch).answers[0], model.predict(batch)
+    answers[:, 1:] += 0.7
     assert found.tags.tolist() == most_likely(answers, [d.word_count for d in documents], expected).tolist()
     scores = (answers / model.calibration).softmax(-1).gather(1, found.tags.unsqueeze(-1)).squeeze(-1)
     torch.testing.assert_close(found.scores, scores)

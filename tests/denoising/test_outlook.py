@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -31,7 +32,7 @@ def test_by_hand() -> None:
         [[0.1, 0.8, 0.1], [0.7, 0.1, 0.2], [0.3, 0.7, 0.0], [0.9, 0.1, 0.0], [1.0, 0.0, 0.0]], dtype=torch.float64
     )
     labels, decided = torch.tensor([1, 2, 0, 0, 0]), torch.tensor([1, 0, 1, 0, 0])
-    found = compare(probabilities, labels, decided, is_known=True)
+    found = compare(probabilities, labels, decided)
     entities = 0.9 + 0.3 + 0.7 + 0.1
     assert tuple(found.model) == pytest.approx((1.5 / 2, 1.5 / entities))
     assert tuple(found.both) == pytest.approx((1.7 / 3, 1.7 / entities))
@@ -54,7 +55,7 @@ def corpus(seed: int, coverage: float) -> tuple[torch.Tensor, torch.Tensor, torc
 def test_expected_scores_are_the_true_ones_if_probabilities_are_calibrated(seed: int) -> None:
     _, truth, probabilities = corpus(seed, 0.5)
     decided, other = probabilities.argmax(-1), probabilities[:, 1:].argmax(-1) + 1
-    found = compare(probabilities, torch.where(decided > 0, 0, other), decided, is_known=True)
+    found = compare(probabilities, torch.where(decided > 0, 0, other), decided)
     assert tuple(found.model) == pytest.approx(tuple(true_scores(decided, truth)), abs=0.02)
     assert tuple(found.terms) == pytest.approx(tuple(true_scores(torch.where(decided > 0, 0, other), truth)), abs=0.02)
     assert found.recommended == "model"
@@ -63,7 +64,7 @@ def test_expected_scores_are_the_true_ones_if_probabilities_are_calibrated(seed:
 @pytest.mark.parametrize("coverage", [0.1, 0.5, 0.9])
 def test_a_perfect_model(coverage: float) -> None:
     labels, truth, _ = corpus(0, coverage)
-    found = compare(one_hot(truth, 3).double(), labels, truth, is_known=True)
+    found = compare(one_hot(truth, 3).double(), labels, truth)
     assert tuple(found.model) == tuple(found.both) == pytest.approx((1, 1))
     assert tuple(found.terms) == pytest.approx(tuple(true_scores(labels, truth)))
     assert found.recommended == "both"
@@ -72,7 +73,7 @@ def test_a_perfect_model(coverage: float) -> None:
 def test_a_perfect_model_is_better_alone_if_labels_are_wrong() -> None:
     labels, truth, _ = corpus(0, 0.5)
     labels[(truth == 0).nonzero().flatten()[:1000]] = 1
-    found = compare(one_hot(truth, 3).double(), labels, truth, is_known=True)
+    found = compare(one_hot(truth, 3).double(), labels, truth)
     assert found.recommended == "model"
     assert found.terms.precision == pytest.approx(true_scores(labels, truth).precision)
     assert found.both.precision < found.model.precision
@@ -80,13 +81,19 @@ def test_a_perfect_model_is_better_alone_if_labels_are_wrong() -> None:
 
 def test_the_terms_are_recommended_if_a_model_would_lose_them() -> None:
     labels, truth, _ = corpus(0, 0.5)
-    found = compare(one_hot(truth, 3).double(), labels, (truth + 1) % 3, is_known=True)
+    found = compare(one_hot(truth, 3).double(), labels, (truth + 1) % 3)
     assert found.recommended == "terms"
 
 
 def test_the_terms_are_recommended_if_the_data_say_too_little() -> None:
+    """However good the model seems to be."""
     labels, truth, _ = corpus(0, 0.5)
-    assert compare(one_hot(truth, 3).double(), labels, truth, is_known=False).recommended == "terms"
+    found = compare(one_hot(truth, 3).double(), labels, truth)
+    assert found.has_evidence
+    assert found.recommended == "both"
+    unknown = replace(found, has_evidence=False)
+    assert unknown.recommended == unknown.as_card()["recommended"] == "terms"
+    assert unknown.as_card()["expected scores"] == found.as_card()["expected scores"]
 
 
 @given(st.integers(0, 40), st.integers(2, 4), st.integers(0, 10**6))
@@ -96,7 +103,7 @@ def test_scores_are_between_0_and_1(words: int, classes: int, seed: int) -> None
     sparse = torch.rand(2, words, generator=generator) < torch.rand(2, 1, generator=generator)
     labels, decided = torch.randint(classes, (2, words), generator=generator) * sparse
     probabilities = torch.randn(words, classes, generator=generator).softmax(-1)
-    found = compare(probabilities, labels, decided, is_known=True)
+    found = compare(probabilities, labels, decided)
     for expected in scored(found):
         assert all(0 <= value <= 1 for value in (*expected, expected.f1))
         assert min(expected) - 1e-12 <= expected.f1 <= max(expected) + 1e-12

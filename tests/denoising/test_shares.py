@@ -8,9 +8,18 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 
 from mproto.denoising.estimate import MIN_LABELLED
-from mproto.denoising.shares import ENTITY_WORDS, LABEL_PRECISION, MAX_RATIO, SPREAD, EntityShares, estimate_shares
+from mproto.denoising.shares import (
+    ENTITY_WORDS,
+    LABEL_PRECISION,
+    MAX_RATIO,
+    MIN_SEPARATION,
+    SPREAD,
+    EntityShares,
+    estimate_shares,
+)
 
 WORDS = 20_000
 PRIOR = (ENTITY_WORDS / exp(1.2816 * SPREAD), ENTITY_WORDS * exp(1.2816 * SPREAD))
@@ -48,6 +57,8 @@ def check(shares: EntityShares) -> None:
     assert shares.classes.sum().item() == pytest.approx(1)
     assert bool((shares.classes >= 0).all())
     assert shares.is_known == (shares.high / shares.low <= MAX_RATIO)
+    assert 0 <= shares.separation <= 1
+    assert shares.has_evidence == (shares.separation >= MIN_SEPARATION)
 
 
 @pytest.mark.parametrize("coverage", [0.1, 0.3, 0.6, 0.9])
@@ -58,6 +69,7 @@ def test_a_known_mixture_is_estimated_within_a_factor_of_two(entities: float, co
     found, expected = estimate_shares(predictions, labels), unlabelled_share(labels, truth)
     check(found)
     assert found.is_known
+    assert found.has_evidence
     assert found.low < expected < found.high
     assert expected / 2 < found.unlabelled < 2 * expected
     share = torch.bincount(truth, minlength=3) / len(truth)
@@ -89,6 +101,8 @@ def test_useless_predictions_say_nothing(types: int, coverage: float) -> None:
     found = estimate_shares(predictions, labels)
     check(found)
     assert not found.is_known
+    assert not found.has_evidence
+    assert found.separation < 0.1
     entities = 1 - found.classes[0].item()
     assert PRIOR[0] < entities < PRIOR[1]
 
@@ -102,10 +116,14 @@ def test_with_few_labels_there_is_only_the_prior(labelled: int) -> None:
     found = estimate_shares(predictions, labels)
     check(found)
     assert not found.is_known
+    assert not found.has_evidence
+    assert found.separation == 0
     assert found.unlabelled == pytest.approx(ENTITY_WORDS, rel=0.1)
     assert (found.low, found.high) == pytest.approx(PRIOR, rel=0.1)
     labels[known[: 10 * MIN_LABELLED]] = 1
-    assert estimate_shares(predictions, labels).is_known
+    found = estimate_shares(predictions, labels)
+    assert found.is_known
+    assert found.has_evidence
 
 
 def test_perfect_predictions_of_a_complete_dictionary() -> None:
@@ -115,6 +133,7 @@ def test_perfect_predictions_of_a_complete_dictionary() -> None:
     found = estimate_shares(torch.stack([-score, score], 1).log_softmax(-1), labels)
     check(found)
     assert found.unlabelled < 0.02
+    assert found.separation == pytest.approx(1)
 
 
 def test_types_with_few_labels_are_as_incomplete_as_the_others() -> None:
@@ -157,6 +176,7 @@ def test_the_order_of_words_and_of_types_does_not_matter(types: int, seed: int) 
     order = torch.cat([torch.zeros(1, dtype=torch.long), torch.randperm(types, generator=generator) + 1])
     other = estimate_shares(predictions[words][:, order], order.argsort()[labels[words]])
     assert other.unlabelled == pytest.approx(found.unlabelled)
+    assert other.separation == pytest.approx(found.separation)
     torch.testing.assert_close(other.classes, found.classes[order])
 
 
@@ -167,3 +187,43 @@ def test_the_share_is_known_if_the_interval_is_narrow(low: float, high: float, k
 
 def test_the_prior_alone_is_not_knowledge() -> None:
     assert log(MAX_RATIO) < 2 * 1.2816 * SPREAD
+
+
+@given(st.integers(2, 4), st.floats(-3, 3), st.booleans(), st.integers(0, 999))
+def test_the_separation_is_that_of_scikit_learn(classes: int, useful: float, ties: bool, seed: int) -> None:
+    """2 · AUC − 1 of labelled words against the others; not below 0 if predictions are worse than a coin."""
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randint(classes, (200,), generator=generator) * (torch.arange(200) % 2)
+    logits = torch.randn(200, classes, generator=generator, dtype=torch.float64)
+    logits[:, 0] -= useful * (labels > 0)
+    if ties:
+        logits[:, 0], logits[:, 1:] = logits[:, 0].round(), 0.0
+    entity = logits[:, 1:].logsumexp(-1) - logits[:, 0]
+    auc = roc_auc_score((labels > 0).numpy(), entity.numpy().round(9))
+    found = estimate_shares(logits.log_softmax(-1), labels)
+    assert found.separation == pytest.approx(max(0, 2 * auc - 1), abs=1e-6)
+
+
+@pytest.mark.parametrize(("separation", "enough"), [(0.0, False), (0.49, False), (0.5, True), (1.0, True)])
+def test_there_is_evidence_if_models_tell_words_apart(separation: float, enough: bool) -> None:
+    shares = EntityShares(0.04, 0.02, 0.079, torch.tensor([0.9, 0.1]), separation)
+    assert MIN_SEPARATION == 0.5
+    assert shares.has_evidence == enough
+    assert shares.is_known
+
+
+@given(st.lists(st.floats(0, 1), min_size=4, max_size=4), st.lists(st.floats(0, 1), min_size=2, max_size=5))
+def test_shares_are_restored_from_a_tensor(numbers: list[float], classes: list[float]) -> None:
+    unlabelled, low, high, separation = numbers
+    shares = EntityShares(unlabelled, low, high, torch.tensor(classes, dtype=torch.float64), separation)
+    found = EntityShares.from_tensor(shares.as_tensor())
+    assert (found.unlabelled, found.low, found.high, found.separation) == (unlabelled, low, high, separation)
+    assert torch.equal(found.classes, shares.classes)
+
+
+def test_estimated_shares_are_restored_from_a_tensor() -> None:
+    shares = estimate_shares(*mixture(0.12, 0.5, 0)[:2])
+    found = EntityShares.from_tensor(shares.as_tensor())
+    assert found.classes.dtype == shares.classes.dtype
+    assert torch.equal(found.as_tensor(), shares.as_tensor())
+    assert (found.is_known, found.has_evidence) == (shares.is_known, shares.has_evidence)

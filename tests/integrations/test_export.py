@@ -97,6 +97,47 @@ def test_an_exported_model_agrees_with_the_original(method: str, tmp_path: Path)
         exported.to("cuda")
 
 
+@pytest.mark.parametrize("bias", [-3.0, 3.0, 20.0])
+@pytest.mark.parametrize("method", ["mproto", "tagger", "self-training"])
+def test_the_bias_of_entities_is_exported(method: str, bias: float, tmp_path: Path) -> None:
+    original = Recognizer.from_pretrained(tiny(method))
+    words: list[tuple[list[int], list[float]]] = []
+    for own in (0.0, bias):
+        original.model.entity_bias = own
+        words.append(_tagged(original))
+    export_onnx(original, tmp_path)
+    tags, scores = _tagged(Recognizer.from_pretrained(tmp_path))
+    assert tags == words[1][0]
+    assert scores == pytest.approx(words[1][1], abs=1e-5)
+    assert scores != pytest.approx(words[0][1], abs=1e-3)
+
+
+@pytest.mark.parametrize("bias", [-20.0, 2.0])
+def test_the_bias_of_entities_is_exported_for_transformers(bias: float, tmp_path: Path) -> None:
+    from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+    original = Recognizer.from_pretrained(tiny("tagger"))
+    original.model.entity_bias = bias
+    original.save_pretrained(tmp_path / "model")
+    export_model(tmp_path / "model", tmp_path / "out", format="transformers")
+    plain = AutoModelForTokenClassification.from_pretrained(tmp_path / "out").eval()
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out", add_prefix_space=True)
+    document = Document("this is a text of hello world words")
+    inputs = tokenizer([list(document.word_texts)], is_split_into_words=True, return_tensors="pt")
+    best = plain(**inputs).logits[0].softmax(-1).max(-1)
+    words = inputs.word_ids(0)
+    firsts = [i for i, word in enumerate(words) if word is not None and word != words[i - 1]]
+    (_, tagged), *_ = original.predict_words([document])
+    assert best.indices[firsts].tolist() == tagged.tags
+    assert best.values[firsts].tolist() == pytest.approx(tagged.scores, abs=1e-5)
+
+
+def _tagged(recognizer: Recognizer) -> tuple[list[int], list[float]]:
+    """Return the tags and the scores of all words."""
+    found = [words for _, words in recognizer.predict_words([Document(text) for text in TEXTS])]
+    return [tag for words in found for tag in words.tags], [score for words in found for score in words.scores]
+
+
 @pytest.mark.slow
 def test_the_embedded_encoder_in_eight_bits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     embedded()

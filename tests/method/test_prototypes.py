@@ -149,6 +149,21 @@ def test_nothing_but_updates_and_starts_changes_them() -> None:
     assert torch.equal(bank.vectors, before)
 
 
+@given(SIZES, SEEDS, st.floats(0.05, 5))
+def test_the_mean_of_several_sets_is_brought_back_to_its_length(sizes: list[int], seed: int, scale: float) -> None:
+    """The direction stays. Prototypes whose length is free are not changed."""
+    for unit in (True, False):
+        bank = bank_of(sizes, seed=seed, unit=unit)
+        bank.vectors.copy_(scale * (bank.vectors + bank_of(sizes, seed=seed + 1).vectors) / 2)
+        mean = bank.vectors.clone()
+        bank.restore_length()
+        if unit:
+            torch.testing.assert_close(bank.vectors.norm(dim=-1), torch.ones(sum(sizes)))
+            torch.testing.assert_close(bank.vectors * mean.norm(dim=-1, keepdim=True), mean)
+        else:
+            assert torch.equal(bank.vectors, mean)
+
+
 def test_an_update_leaves_no_graph() -> None:
     bank = bank_of([1, 1])
     features = torch.randn(4, 6, requires_grad=True, generator=seeded(0))

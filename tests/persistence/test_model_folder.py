@@ -167,6 +167,19 @@ class TestFiles:
         change(folder, lambda d: d.update(reach=window - 1))
         assert Recognizer.from_pretrained(folder).tagger.window == window - 1
 
+    @pytest.mark.parametrize("bias", [-2, 0.25, 1e3])
+    def test_the_bias_of_entities(self, bias: float, tmp_path: Path) -> None:
+        """It is saved with the model; those of older versions have none."""
+        folder = write("torch", tmp_path / "model")
+        assert read_description(folder)["entity_bias"] == 1.0 == tiny_model().model.entity_bias
+        change(folder, lambda d: d.update(entity_bias=bias))
+        ner = Recognizer.from_pretrained(folder)
+        assert ner.model.entity_bias == bias
+        ner.save_pretrained(folder)
+        assert read_description(folder)["entity_bias"] == bias
+        change(folder, lambda d: d.pop("entity_bias"))
+        assert Recognizer.from_pretrained(folder).model.entity_bias == 0.0
+
     @pytest.mark.parametrize("name", [TOKENIZER, MENTIONS, "network"])
     def test_a_file_that_may_not_be_read(
         self, saved: Path, kind: str, name: str, monkeypatch: pytest.MonkeyPatch
@@ -240,6 +253,7 @@ class TestDescriptions:
             *[(kind, "encoder", (None, [], "x")) for kind in KINDS],
             *[("torch", key, (-1, 0, 1.5, "x", None, True)) for key in ("max_length", "reach")],
             ("torch", "calibration", (-1, 0, "x", None, float("nan"), float("inf"))),
+            ("torch", "entity_bias", ("x", None, True, [1.0], float("nan"), float("-inf"))),
             ("onnx", "onnx", (None, [], "x", 3)),
             ("onnx", "tags", (None, [], ["O"], ["O", "I-Disease"], [1, 2, 3], "O", ["O", "I-Chemical", "I-Disease"])),
             ("onnx", "prototype_names", (None, ["O-1"], [1], "x", ["O-1", "Disease-2", "Chemical-1"], ["O-1"] * 9)),

@@ -14,7 +14,7 @@ from mproto import Progress, Recognizer, TrainingResult, demo, train
 from mproto.config import Config
 from mproto.errors import InputError
 from mproto.training.progress_bar import training_progress
-from runs import all_steps, labelled, small_config
+from runs import all_steps, judge_steps, labelled, small_config
 
 
 class Terminal(io.StringIO):
@@ -79,7 +79,7 @@ def test_the_result_of_a_run(encoder: Path, tmp_path: Path) -> None:
     assert list(result.history) == seen
     lines = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
     assert result.history == tuple(Progress(**json.loads(line)) for line in lines)
-    best = max(seen[-6:], key=lambda progress: progress.score or 0)
+    best = max(seen[judge_steps(6) :], key=lambda progress: progress.score or 0)
     assert (result.steps, result.best_step, result.dev_f1) == (all_steps(6), best.step, best.score)
     assert result.unlabelled_share is not None
     assert 0 <= result.unlabelled_share <= 1

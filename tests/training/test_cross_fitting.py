@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from encoders import write_roberta
-from mproto import Document, train
+from mproto import Document, demo, train
 from mproto.denoising.relabelling import Relabelled
 from mproto.denoising.threshold import Threshold
 from mproto.errors import InputError
-from mproto.extensions.viterbi import transitions
+from mproto.extensions.viterbi import most_likely, transitions
 from mproto.models.base import Model, inference
 from mproto.models.encoder import Encoder
 from mproto.models.mproto import ROUNDS, MProtoModel
@@ -25,14 +27,24 @@ from mproto.models.registry import METHODS, get_method
 from mproto.persistence.card import EXPECTED, RECOMMENDED
 from mproto.text.document import WordSpan
 from mproto.training import cross_fitting as cross_fitting_module
-from mproto.training.cross_fitting import FOLDS, CrossFitting, divide_words, find_cross_fitting, tag_numbers
+from mproto.training.calibration import BiasAndTemperature
+from mproto.training.cross_fitting import (
+    FOLDS,
+    MIN_WINDOWS,
+    PARTS,
+    CrossFitting,
+    divide_words,
+    find_cross_fitting,
+    tag_numbers,
+)
 from mproto.training.data import Data
 from mproto.training.loop import Loop, State
-from mproto.training.selection import Average
+from mproto.training.selection import Average, Selection
 from runs import labelled, prepare, small_config
 
 LABELS = ("Chemical", "Disease")
 COUNT, OWN = 20, 20  # documents in five batches, and steps of the last model: every stage is one epoch
+MANY = 32  # documents that are divided into three parts
 TWO = "training.cross_fitting=2"
 
 
@@ -54,12 +66,17 @@ def fitting(model: Model, data: Data, rounds: int = ROUNDS) -> CrossFitting:
     return CrossFitting(data, model, small_config().training, rounds)
 
 
-def new_loop(tiny: str, method: str, *settings: str, own: int = OWN) -> Loop:
+def new_loop(
+    tiny: str, method: str, *settings: str, own: int = OWN, count: int = COUNT, selection: Selection | None = None
+) -> Loop:
+    """Return a run; with `MANY` documents, three models follow the judges, and two of the documents are human-labelled."""
     settings = (f"training.min_steps={own}", "training.batch_size=4", *settings)
     model = build(tiny, method, *settings)
-    data = Data.of(labelled(COUNT), model)
+    human = labelled(MANY + 2)[MANY:] if count == MANY else []
+    data = Data.of(labelled(count), model, human)
     config = small_config(*settings, method=method)
-    return Loop(model, data, config.training, Average(0.5), cross_fitting=find(data, model, method, *settings))
+    fit = find(data, model, method, *settings)
+    return Loop(model, data, config.training, selection or Average(0.5), cross_fitting=fit)
 
 
 @given(st.lists(st.integers(0, 30), max_size=200), st.integers(1, 6), st.integers(0, 5))
@@ -92,10 +109,17 @@ class Seen(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """The words (N,) bool that were predicted at the end of a stage."""
+    """What a judge predicted.
+
+    Attributes:
+        stage: the number of the judge.
+        rows: (N,) bool, the words.
+        learnt: (N,) bool, the words that were not left out in this round.
+    """
 
     stage: int
     rows: Tensor
+    learnt: Tensor
 
 
 @pytest.fixture
@@ -123,11 +147,14 @@ def predicted(monkeypatch: pytest.MonkeyPatch) -> list[Predicted]:
 
     def record(self: CrossFitting, stage: int, model: Model) -> dict[str, float]:
         before = self.state()["log_probabilities"].clone()
+        left_out = self.relabelled.left_out
+        predictions = alone(model, replace(self.relabelled, left_out=None))
+        learnt = torch.ones(len(before), dtype=torch.bool) if left_out is None else ~left_out
         logs = finish(self, stage, model)
         added = self.state()["log_probabilities"] - before  # those of all rounds are summed
         rows = added.any(-1)
-        torch.testing.assert_close(added[rows], alone(model, self.relabelled)[rows], atol=1e-4, rtol=0)
-        found.append(Predicted(stage, rows))
+        torch.testing.assert_close(added[rows], predictions[rows], atol=1e-4, rtol=0)
+        found.append(Predicted(stage, rows, learnt))
         return logs
 
     monkeypatch.setattr(CrossFitting, "finish", record)
@@ -158,15 +185,20 @@ def test_every_word_is_predicted_once_in_a_round_by_a_model_that_was_not_trained
     for start in (0, FOLDS):
         times = torch.stack([one.rows for one in predicted[start : start + FOLDS]]).sum(0)
         assert times.eq(1).all()
-    for stage, rows in predicted:
+    for stage, rows, learnt in predicted:
         held_out = set(words[rows].tolist())
         trained = set().union(*(step.words for step in steps if step.stage == stage - 2 * FOLDS))
         assert held_out
-        assert trained == set(words.tolist()) - held_out
+        assert trained == set(words[learnt].tolist()) - held_out
+    assert not all(one.learnt.all() for one in predicted)
     own = [step for step in steps if step.stage == 0]
-    assert set().union(*(step.words for step in own)) == set(words.tolist())
+    assert loop._cross_fitting
+    left_out = loop._cross_fitting.relabelled.left_out
+    assert left_out is not None
+    assert set().union(*(step.words for step in own)) == set(words[~left_out].tolist())
     assert [step.progress for step in own] == pytest.approx([number / OWN for number in range(OWN)])
-    assert {step.progress for step in steps if step.stage < 0} == {0.0}
+    judges = [step.progress for step in steps if step.stage < 0]
+    assert judges == pytest.approx([number / (OWN // 4) for number in range(OWN // 4)] * (2 * FOLDS))
     first_round = FOLDS * OWN // 4
     assert [one.step for one in history if "unlabelled" in one.logs] == [first_round + 1]
 
@@ -228,14 +260,14 @@ def test_a_model_knows_nothing_of_the_denoising_of_the_one_before(tiny: str) -> 
     assert len(stages) == FOLDS + 1
 
 
-def change_everything(log_probabilities: Tensor, distant: Tensor, *_: object) -> Relabelled:
-    """Relabel each word with the next class."""
-    labels = (distant + 1) % log_probabilities.shape[1]
-    return Relabelled(torch.nn.functional.one_hot(labels, 3).double(), labels)
+def change_everything(predictions: Tensor, _: Tensor, distant: Tensor, *__: object) -> Relabelled:
+    """Relabel each word with the next class, and leave out every third one."""
+    labels = (distant + 1) % predictions.shape[1]
+    return Relabelled(one_hot(labels, 3).double(), labels, torch.arange(len(labels)) % 3 == 0)
 
 
-def change_nothing(log_probabilities: Tensor, distant: Tensor, *_: object) -> Relabelled:
-    return Relabelled(torch.nn.functional.one_hot(distant, 3).double(), distant)
+def change_nothing(_: Tensor, __: Tensor, distant: Tensor, *___: object) -> Relabelled:
+    return Relabelled(one_hot(distant, 3).double(), distant, torch.zeros_like(distant, dtype=torch.bool))
 
 
 TOUCHING = Document.from_words(["a", "b", "c"], [WordSpan(0, 1, "Disease"), WordSpan(1, 2, "Disease")])
@@ -256,13 +288,18 @@ def test_the_next_round_learns_the_new_labels_except_those_of_humans(
     prepare(model, data)
     fit = fitting(model, data)
     classes = torch.tensor(model.class_of_tag)
-    human = torch.tensor([tag for tags in data.tags[20:] for tag in tags])
-    certain = torch.nn.functional.one_hot(classes[human], 3)
+    own = sum(map(len, data.tags[:20]))
+    doubted = torch.arange(len(data.flat_words)) % 3 == 0
+    doubted[own:] = False  # those of humans
     for stage in range(2 * FOLDS + 1):
-        tags, probabilities = fit.data(stage).tags, fit.data(stage).probabilities
+        one = fit.data(stage) if stage < 2 * FOLDS else fit.part(0)
+        tags, left_out = one.tags, one.left_out
         assert tags[20:] == data.tags[20:]
-        assert (probabilities is None) == (stage < FOLDS)
-        assert probabilities is None or torch.equal(probabilities[-len(human) :], certain.float())
+        parts = divide_words(data.flat_words, FOLDS, small_config().training.seed + stage // FOLDS)
+        held_out = (parts == stage % FOLDS)[data.flat_words]
+        expected = held_out if stage < FOLDS else held_out | doubted if stage < 2 * FOLDS else doubted
+        assert left_out is not None
+        assert torch.equal(left_out, expected)
         if stage < FOLDS:
             assert tags == data.tags
         else:
@@ -275,9 +312,9 @@ def test_the_next_round_learns_the_new_labels_except_those_of_humans(
 def test_the_predictions_of_all_rounds_are_averaged(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[Tensor] = []
 
-    def record(log_probabilities: Tensor, *arguments: Any) -> Relabelled:
-        used.append(log_probabilities)
-        return change_nothing(log_probabilities, *arguments)
+    def record(predictions: Tensor, *arguments: Any) -> Relabelled:
+        used.append(predictions)
+        return change_nothing(predictions, *arguments)
 
     monkeypatch.setattr(cross_fitting_module, "relabel", record)
     first, second = build(tiny, "tagger"), build(tiny, "tagger")
@@ -325,12 +362,232 @@ def test_all_labels_are_the_same_after_restoring(
         other = fitting(model, data)
         other.restore({name: value.clone() for name, value in fit.state().items()}, model)
         for later in range(stage + 1, 2 * FOLDS + 1):
-            one, same = fit.data(later), other.data(later)
+            judge = later < 2 * FOLDS
+            one, same = (f.data(later) if judge else f.part(0) for f in (fit, other))
             assert same.tags == one.tags
-            assert (same.probabilities is None) == (one.probabilities is None) == (stage < FOLDS - 1)
-            if one.probabilities is not None and same.probabilities is not None:
-                assert torch.equal(same.probabilities, one.probabilities)
+            assert (same.left_out is None) == (one.left_out is None) == (stage < FOLDS - 1 and not judge)
+            if one.left_out is not None and same.left_out is not None:
+                assert torch.equal(same.left_out, one.left_out)
     assert other.outlook == fit.outlook
+
+
+Place = tuple[int, int]
+"""A window: its document and its first word."""
+
+
+def places(data: Data) -> list[Place]:
+    return [(window.document, window.start) for window in data.windows]
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.integers(1, 400), min_size=1, max_size=70),
+    st.lists(st.integers(1, 300), max_size=4),
+    st.integers(0, 3),
+)
+def test_each_window_without_human_labels_is_unseen_by_one_part(
+    models: dict[str, Model], own: list[int], human: list[int], seed: int
+) -> None:
+    """Long documents have several windows, which may be in different parts."""
+    texts = [Document.from_words(["hello", *["of"] * (length - 1)]) for length in (*own, *human)]
+    data = Data.of(texts[: len(own)], models["tagger"], texts[len(own) :])
+    config = small_config(f"training.seed={seed}").training
+    fit, same = (CrossFitting(data, models["tagger"], config, 1) for _ in range(2))
+    unsure = [place for place in places(data) if place[0] < len(own)]
+    assert fit.parts == (PARTS if len(unsure) >= MIN_WINDOWS else 1)
+    assert fit.calibration == (0.0, 1.0)
+    seen = [places(fit.part(number)) for number in range(fit.parts)]
+    for number, one in enumerate(seen):
+        assert len(one) == len(set(one))
+        assert {place for place in places(data) if place[0] >= len(own)} <= set(one)
+        assert one == places(same.part(number))
+        assert (fit.part(number).tags, fit.part(number).words) == (data.tags, data.words)
+    missing = [set(places(data)) - set(one) for one in seen]
+    if fit.parts == 1:
+        assert missing == [set()]
+    else:
+        assert sorted(place for part in missing for place in part) == sorted(unsure)
+        assert max(map(len, missing)) - min(map(len, missing)) <= 1
+
+
+def test_another_seed_divides_the_text_differently(models: dict[str, Model]) -> None:
+    data = Data.of(labelled(MANY), models["tagger"])
+    one, other = (
+        CrossFitting(data, models["tagger"], small_config(f"training.seed={seed}").training, 1) for seed in (0, 1)
+    )
+    assert places(one.part(0)) != places(other.part(0))
+
+
+class Start(NamedTuple):
+    """What a model began with."""
+
+    weights: dict[str, Tensor]
+    windows: set[Place]
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> list[Start]:
+    """The models whose weights are averaged, from now on: their first weights, and all windows that they learnt."""
+    found: list[Start] = []
+
+    def record(original: Any) -> Any:
+        before = [-1]
+
+        def step(self: Model, batch: Any, progress: float) -> Any:
+            if self.stage == 0:
+                if before[0] != 0 or progress == 0:
+                    found.append(Start(copies(self), set()))
+                found[-1].windows.update((window.document, window.start) for window in batch.windows)
+            before[0] = self.stage
+            return original(self, batch, progress)
+
+        return step
+
+    for method in ("mproto", "tagger"):
+        monkeypatch.setattr(METHODS[method], "step", record(METHODS[method].step))
+    return found
+
+
+def copies(model: Model) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+@pytest.mark.parametrize("method", ["mproto", "tagger"])
+def test_models_start_alike_and_predict_what_they_have_not_seen(
+    method: str, tiny: str, starts: list[Start], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted: list[tuple[Tensor, Tensor]] = []
+    compared: list[Tensor] = []
+    unseen: list[tuple[Tensor, Tensor]] = []
+    finish_part, compare_ = CrossFitting.finish_part, cross_fitting_module.compare
+
+    def fit_both(predictions: Tensor, target: Tensor) -> BiasAndTemperature:
+        fitted.append((predictions, target))
+        return BiasAndTemperature(1.5, 3.0)
+
+    def record(self: CrossFitting, number: int, model: Model) -> None:
+        assert self.calibration == (0.0, 1.0)
+        before = self.state()["unseen"].clone()
+        finish_part(self, number, model)
+        rows = (self.state()["unseen"] != before).any(-1)
+        unseen.append((rows, alone(model, loop.data)))
+
+    def compare(probabilities: Tensor, distant: Tensor, decided: Tensor) -> Any:
+        compared.append(decided)
+        return compare_(probabilities, distant, decided)
+
+    monkeypatch.setattr(cross_fitting_module, "fit_bias_and_temperature", fit_both)
+    monkeypatch.setattr(cross_fitting_module, "compare", compare)
+    monkeypatch.setattr(CrossFitting, "finish_part", record)
+    loop = new_loop(tiny, method, TWO, own=30, count=MANY)
+    loop.start()
+    history = list(loop.run())
+    assert len(history) == 2 * FOLDS * 8 - 4 + PARTS * 20
+    assert len(starts) == len(unseen) == PARTS
+    for start in starts[1:]:
+        for name, value in starts[0].weights.items():
+            assert torch.equal(start.weights[name], value), name
+    every = set(places(loop.data))
+    human = {(document, 0) for document in (MANY, MANY + 1)}
+    missing = [every - start.windows for start in starts]
+    assert sorted(place for part in missing for place in part) == sorted(every - human)
+    expected = torch.zeros_like(unseen[0][1])
+    for part, (rows, predictions) in zip(missing, unseen, strict=True):
+        own = torch.cat([torch.full((len(tags),), (i, 0) in part) for i, tags in enumerate(loop.data.tags)])
+        assert torch.equal(rows, own)
+        expected[own] = predictions[own]
+    ((predictions, target),) = fitted
+    torch.testing.assert_close(predictions, expected[: len(predictions)], atol=1e-4, rtol=0)
+    assert loop._cross_fitting
+    assert loop._cross_fitting.calibration == (1.5, 3.0)
+    torch.testing.assert_close(target.sum(-1), torch.ones(len(target), dtype=torch.float64))
+    shifted = torch.cat([predictions[:, :1], predictions[:, 1:] + 1.5], -1).log_softmax(-1)
+    classes = torch.tensor(loop.model.class_of_tag)
+    documents = [classes[torch.tensor(tags)].tolist() for tags in loop.data.tags[:MANY]]
+    decided = most_likely(shifted, [len(tags) for tags in documents], transitions(documents, 3))
+    assert compared[-1].tolist() == decided.tolist()
+    outlook = loop._cross_fitting.outlook
+    assert outlook.model == compare_(target, torch.tensor(sum(documents, [])), decided).model
+
+
+class Watched(Average):
+    """An average that also records what it is given."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__(share)
+        self.seen: list[tuple[int, int, dict[str, Tensor]]] = []
+
+    def after_step(self, model: Model, step: int, steps: int) -> None:
+        self.seen.append((step, steps, copies(model)))
+        super().after_step(model, step, steps)
+
+
+@pytest.mark.parametrize(
+    ("method", "setting"),
+    [("mproto", "dropout=0"), ("mproto", "mproto.prototype_update=raw"), ("tagger", "dropout=0")],
+)
+def test_the_last_fifth_of_each_model_is_averaged(method: str, setting: str, tiny: str) -> None:
+    selection = Watched(0.2)
+    one = ("training.cross_fitting=1", "training.learning_rate=0.005", setting)
+    loop = new_loop(tiny, method, *one, own=30, count=MANY, selection=selection)
+    loop.start()
+    for _ in loop.run():
+        pass
+    assert [(step, steps) for step, steps, _ in selection.seen] == [(step, 20) for step in range(1, 21)] * PARTS
+    last = [weights for step, _, weights in selection.seen if step > 16]
+    assert len(last) == 4 * PARTS
+    found = loop.model.state_dict()
+    for name, value in found.items():
+        if not value.is_floating_point():
+            continue
+        mean = torch.stack([weights[name] for weights in last]).mean(0)
+        if name == "bank.vectors" and "raw" not in setting:
+            assert mean.norm(dim=-1).min() < 0.9999
+            mean = torch.nn.functional.normalize(mean, dim=-1)
+            torch.testing.assert_close(value.norm(dim=-1), torch.ones(len(value)))
+        torch.testing.assert_close(value, mean, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("count", "dev"), [(MANY, False), (MANY, True), (COUNT, False)])
+def test_the_trained_model_has_the_bias_and_the_temperature(
+    count: int, dev: bool, tiny: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a division of the text there is none, and human labels say more."""
+    monkeypatch.setattr(cross_fitting_module, "fit_bias_and_temperature", lambda *_: BiasAndTemperature(0.75, 3.0))
+    config = small_config("training.cross_fitting=1", method="tagger", encoder=tiny)
+    result = train(labelled(count), dev=demo.documents("dev")[:4] if dev else None, config=config)
+    model = result.recognizer.model
+    assert model.entity_bias == (0.75 if count == MANY and not dev else 0.0)
+    if not dev:
+        assert model.calibration == (3.0 if count == MANY else 1.0)
+    assert result.recommended in ("both", "model", "terms")
+
+
+def test_how_many_words_are_added_and_left_out(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cross_fitting_module, "relabel", change_everything)
+    config = small_config("training.cross_fitting=1", method="tagger", encoder=tiny)
+    documents = labelled(COUNT)
+    result = train(documents, config=config)
+    labelled_words = [
+        any(span.start <= word < span.end for span in document.word_spans)
+        for document in documents
+        for word in range(document.word_count)
+    ]
+    learnt = [entity for number, entity in enumerate(labelled_words) if number % 3]
+    assert result.relabelled == {"added": learnt.count(False), "left_out": len(labelled_words) - len(learnt)}
+
+
+def test_a_model_that_teaches_itself_begins_anew_in_each_part(tiny: str) -> None:
+    """It has no teacher, and counts its steps from the start."""
+    settings = ("training.cross_fitting=1", "self_training.teacher=tagger")
+    loop = new_loop(tiny, "self-training", *settings, own=9, count=MANY)
+    loop.start()
+    taught = []
+    for _ in loop.run():
+        if loop.model.stage == 0:
+            taught.append(any(name.startswith("teacher") for name in loop.model.working_state()))
+    assert taught == [False] * len(taught)
+    assert len(taught) >= PARTS
 
 
 CLASSES = st.lists(st.integers(0, 2), max_size=12)
@@ -357,24 +614,51 @@ def models(tiny: str) -> dict[str, Model]:
     return {method: build(tiny, method) for method in ("mproto", "tagger")}
 
 
-@pytest.mark.parametrize("method", ["mproto", "tagger"])
-def test_a_run_is_resumed_at_and_around_the_ends_of_stages(method: str, tiny: str) -> None:
-    """Stages have two steps, and epochs five. The steps are those of the last model of the first round, of the second round
-    and of the model that is kept.
-    """
+@pytest.mark.parametrize("setting", ["method=mproto", "method=tagger", "self_training.teacher=tagger"])
+@pytest.mark.parametrize("count", [COUNT, MANY])
+def test_a_run_is_resumed_at_and_around_the_ends_of_stages(setting: str, count: int, tiny: str) -> None:
+    """The stages are shorter than an epoch. Resumed are steps before, at and after each end of one."""
+    kind, _, name = setting.partition("=")
+    method, further = (name, TWO) if kind == "method" else ("self-training", setting)
     torch.manual_seed(0)
-    whole = new_loop(tiny, method, TWO, own=8)
+    whole = new_loop(tiny, method, TWO, further, own=9, count=count)
     whole.start()
     states = [copied(whole.state()) for _ in whole.run()]
-    assert len(states) == 24
     expected = whole.model.state_dict()
-    for state in [states[0], *states[6:18], states[21]]:
-        other = new_loop(tiny, method, TWO, own=8)
+    schedule, stages = whole._schedule, len(whole._stages.all)
+    assert stages == 2 * FOLDS + (PARTS if count == MANY else 1) * (2 if method == "self-training" else 1)
+    assert len(states) == schedule.start_of(stages) == schedule.steps
+    ends = [schedule.start_of(number) for number in range(FOLDS - 1, stages + 1)]
+    for step in sorted({end + offset for end in ends for offset in (-1, 0, 1)} & set(range(1, len(states)))):
+        other = new_loop(tiny, method, TWO, further, own=9, count=count)
         torch.manual_seed(99)
-        other.restore(state)
-        assert [progress.step for progress in other.run()] == list(range(state.values["step"] + 1, 25))
+        other.restore(copied(states[step - 1]))
+        assert [progress.step for progress in other.run()] == list(range(step + 1, len(states) + 1))
         for name, value in other.model.state_dict().items():
-            assert torch.equal(value, expected[name]), (state.values["step"], name)
+            assert torch.equal(value, expected[name]), (step, name)
+        one, same = whole._cross_fitting, other._cross_fitting
+        assert one
+        assert same
+        assert (same.calibration, same.outlook) == (one.calibration, one.outlook)
+
+
+@pytest.mark.parametrize("count", [COUNT, MANY])
+def test_a_run_is_resumed_after_its_last_step(count: int, tiny: str) -> None:
+    """It may have been stopped before its model was saved."""
+    whole = new_loop(tiny, "mproto", TWO, own=8, count=count)
+    whole.start()
+    for progress in whole.run():
+        state = copied(whole.state()) if progress.step == progress.steps else None
+    assert state
+    other = new_loop(tiny, "mproto", TWO, own=8, count=count)
+    other.restore(state)
+    assert not list(other.run())
+    expected = whole.model.state_dict()
+    for name, value in other.model.state_dict().items():
+        assert torch.equal(value, expected[name]), name
+    assert whole._cross_fitting
+    assert other._cross_fitting
+    assert other._cross_fitting.outlook == whole._cross_fitting.outlook
 
 
 def copied(state: State) -> State:
@@ -425,7 +709,7 @@ class TestFind:
 def test_the_tagger_with_one_round(tiny: str) -> None:
     config = small_config("training.min_steps=8", "training.cross_fitting=1", method="tagger", encoder=tiny)
     result = train(labelled(), config=config)
-    assert result.steps == 16
+    assert result.steps == 4 * 2 + 2 * 8  # three models follow, with two thirds of eight steps each
     assert result.unlabelled_share is not None
     assert 0 < result.unlabelled_share < 1
     card = result.recognizer.card

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from encoders import write_roberta
 from mproto import Document, Span, demo, train
@@ -44,6 +48,42 @@ def test_a_batch_knows_which_labels_are_human(model: MProtoModel) -> None:
     batch = data.batch([7, 0])
     assert batch.certain is not None
     assert batch.certain.tolist() == [True] * len(data.tags[7]) + [False] * len(data.tags[0])
+
+
+@given(data=st.data())
+def test_batches_of_some_windows_and_some_words(data: st.DataObject, texts: Data) -> None:
+    """Words that are left out more than once, for several reasons."""
+    words = len(texts.spellings)
+    reasons = data.draw(st.lists(st.lists(st.booleans(), min_size=words, max_size=words), max_size=2))
+    doubted = data.draw(st.none() | st.sets(st.integers(0, len(texts.flat_words) - 1)))
+    kept = data.draw(st.lists(st.integers(0, len(texts.windows) - 1), min_size=1, max_size=4))
+    mask = None if doubted is None else torch.tensor([n in doubted for n in range(len(texts.flat_words))])
+    some = replace(texts, left_out=mask).only(kept)
+    for reason in reasons:
+        some = some.without(torch.tensor(reason))
+    batch = some.batch(range(len(kept)))
+    expected, starts = [], [0, *accumulate(map(len, texts.words))]
+    for number in kept:
+        window = texts.windows[number]
+        for offset in range(window.start, window.start + len(window.firsts)):
+            word = texts.words[window.document][offset]
+            if starts[window.document] + offset not in (doubted or ()) and not any(reason[word] for reason in reasons):
+                expected.append((word, texts.tags[window.document][offset]))
+    assert batch.words is not None
+    assert batch.labels is not None
+    assert list(zip(batch.words.tolist(), batch.labels.tolist(), strict=True)) == expected
+    assert len(batch.rows) == len(expected)
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    """Short documents, and a long one of several windows."""
+    encoder = Encoder.load(str(write_roberta(tmp_path_factory.mktemp("encoder"), positions=80)))
+    model = MProtoModel.build(encoder, ("Chemical", "Disease"), load_config())
+    long = Document(" ".join(document.text for document in labelled(10)))
+    data = Data.of([*labelled(4), long], model)
+    assert len(data.windows) > 6
+    return data
 
 
 def test_no_word_of_a_human_labelled_document_is_left_out(model: MProtoModel) -> None:

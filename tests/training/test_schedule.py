@@ -22,6 +22,38 @@ def test_two_stages() -> None:
     assert rates == pytest.approx(expected)
 
 
+def test_counting_within_some_stages_by_hand() -> None:
+    """Two stages that do not count, then twice the stages of a model whose first stage does not count."""
+    own = [Stage(0.2, counts=False), Stage(0.4)]
+    schedule = Schedule([Stage(0.1, counts=False)] * 2 + own * 2, 20, 0.1)
+    assert [schedule.start_of(number) for number in range(7)] == [0, 2, 4, 8, 16, 20, 28]
+    assert [schedule.counting(done, range(2, 4)) for done in (0, 8, 9, 16, 20, 28)] == [
+        *[(0, 8), (0, 8), (1, 8)],
+        *[(8, 8)] * 3,
+    ]
+    assert [schedule.counting(done, range(4, 6)) for done in (8, 16, 20, 21, 28)] == [(0, 8)] * 3 + [(1, 8), (8, 8)]
+    assert schedule.counting(12, range(2)) == (0, 0)
+    assert schedule.counting(22) == (10, 16)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1), st.booleans()), min_size=1, max_size=6),
+    st.integers(1, 40),
+    st.data(),
+)
+def test_counting_is_a_sum_over_steps(parts: list[tuple[float, bool]], length: int, data: st.DataObject) -> None:
+    schedule = Schedule([Stage(share, counts=counts) for share, counts in parts], length, 0.1)
+    first, last = sorted(data.draw(st.integers(0, len(parts))) for _ in range(2))
+    steps = [
+        step
+        for step in range(schedule.steps)
+        if first <= schedule.stage_of(step) < last and parts[schedule.stage_of(step)][1]
+    ]
+    for done in range(schedule.steps + 1):
+        assert schedule.counting(done, range(first, last)) == (sum(step < done for step in steps), len(steps))
+        assert done == 0 or schedule.counting(done) == schedule.counting(done, range(len(parts)))
+
+
 def test_a_short_one() -> None:
     schedule = Schedule([Stage(0.25)], 20, 2)
     assert schedule.steps == 5

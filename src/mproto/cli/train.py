@@ -165,8 +165,8 @@ def _show(done: TrainingSummary, output: Path) -> None:
         lines.append(f"best F1 on the development data: {percent(result.dev_f1)}, at step {result.best_step:,}")
     lines += _estimate(result)
     if result.relabelled:
-        shown = "{added:,} words labelled O became entities, {removed:,} entity words became O, {retyped:,} got another type"
-        lines.append(f"relabelled: {shown.format(**result.relabelled)}")
+        shown = "{added:,} words labelled O are learnt as entities; {left_out:,} doubtful words are left out"
+        lines.append(f"cross-fitting: {shown.format(**result.relabelled)}")
     elif result.kept_share is not None:
         lines.append(f"words labelled O that were used at the end: {percent(result.kept_share)} %")
     lines += _expectations(result)

@@ -3,12 +3,12 @@
 The scores of three ways to find entities are estimated, in words:
 
 - *terms*: the labels of the gazetteer;
-- *model*: the labels after relabelling, which the model learns;
-- *both*: the labels after relabelling, and those of the gazetteer wherever there is one.
+- *model*: what models find in documents that they have not seen;
+- *both*: the same, but the labels of the gazetteer wherever there is one.
 
-Relabelling gives each word a probability for each class, from models that were not trained on the word. The expected number
-of right words is the sum of the probabilities of the classes that a way gives to words; the expected number of entity words
-is the sum of the probabilities that a word is not O. The model will be a little worse on new text.
+Relabelling gives each word a probability for each class, given all evidence. The expected number of right words is the sum
+of the probabilities of the classes that a way gives to words; the expected number of entity words is the sum of the
+probabilities that a word is not O.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ class Outlook:
         model: of the model alone.
         both: of the model and the terms.
         terms: of the terms alone.
-        is_known: whether the data say how much is unlabelled (`EntityShares.is_known`).
+        has_evidence: whether there are enough labels to judge a model at all (`EntityShares.has_evidence`).
     """
 
     model: Expected
     both: Expected
     terms: Expected
-    is_known: bool = True
+    has_evidence: bool = True
 
     @property
     def recommended(self) -> Way:
         """The way with the highest expected F1; the terms if the data say too little."""
-        if not self.is_known:
+        if not self.has_evidence:
             return "terms"
         return max(self._ways(), key=lambda way: way[1].f1)[0]  # in a tie, the first
 
@@ -72,18 +72,17 @@ class Outlook:
         return [("both", self.both), ("model", self.model), ("terms", self.terms)]
 
 
-def compare(probabilities: Tensor, labels: Tensor, decided: Tensor, *, is_known: bool) -> Outlook:
+def compare(probabilities: Tensor, labels: Tensor, decided: Tensor) -> Outlook:
     """Estimate the scores of the three ways.
 
     Args:
         probabilities: (N, K) of the classes, O first, after relabelling.
         labels: (N,) long, the distant labels.
-        decided: (N,) long, the classes after relabelling.
-        is_known: whether the data say how much is unlabelled.
+        decided: (N,) long, the classes that models find.
     """
     both = torch.where(labels != OTHER, labels, decided)
     model, together, terms = (_expected(probabilities, classes) for classes in (decided, both, labels))
-    return Outlook(model, together, terms, is_known)
+    return Outlook(model, together, terms)
 
 
 def _expected(probabilities: Tensor, classes: Tensor) -> Expected:

@@ -1,20 +1,25 @@
-"""Relabelling: decide for every word, from predictions of models that were not trained on it, which label to learn.
+"""Relabelling: decide for every word what to learn about it: an entity, O, or nothing.
 
-The predictions come from cross-fitting (`training/cross_fitting.py`). Four steps lead from them to labels:
+The evidence comes from models that were not trained on the word (`training/cross_fitting.py`), and from its neighbours. Words
+with and without a label are treated differently.
 
-1. *Pool mentions.* A term is missing from a dictionary everywhere or nowhere. The log-probabilities of a mention are
-   mixed with their mean over all mentions of the word.
-2. *Transport.* All words are transported to the classes. Each class receives its estimated share of the words, labelled or
-   not (`shares.py`). This is eq. DOT with one column for each class, and with an estimate in place of β and of equal
-   parts. The models have learnt that unlabelled entities are O, so their predictions contain too few entities; the
-   transport corrects that. A row of the plan is the distribution of a word over the classes.
-3. *Weigh the label.* Bayes' rule combines a row with the label of the word: a label is right with probability
-   `LABEL_TRUST`, and O says little if few entities are labelled.
-4. *Decide on whole sentences.* The words of an entity are often held out from different models. Viterbi decoding with the
-   transitions of the distant labels (`extensions/viterbi.py`) keeps entities in one piece.
+*Words labelled O:*
 
-The result may differ from the distant labels in both directions: O words become entities, and labelled words become O or get
-another type.
+1. `evidence.py` combines the sources into log-probabilities of the classes.
+2. *Transport.* These words are transported to O and to the entities, which receive the estimated share of unlabelled entities
+   (`shares.py`). This is eq. DOT with two columns, and with an estimate in place of β. The models have learnt that
+   unlabelled entities are O, so they find too few; the transport corrects that. A row of the plan is the distribution of
+   a word over O and entities. The type is that of the evidence: the shares of single types are too uncertain.
+3. The evidence is combined again, now with these distributions in place of the labels O (one step of expectation
+   maximisation), and transported again.
+
+*Labelled words:* the mention, mixed with the mean over all mentions, is transported to all classes. Bayes' rule combines a
+row of this plan with the label, which is right with probability `LABEL_TRUST`.
+
+Then Viterbi decoding with the transitions of the distant labels (`extensions/viterbi.py`) finds the most likely classes of
+whole sentences, since the words of an entity are often held out from different models. A word is learnt only if both its
+probability and the decoding are sure of it. All others are *left out*: an entity that is learnt as O costs recall, and the
+reverse costs precision.
 """
 
 from __future__ import annotations
@@ -24,7 +29,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
+from mproto.denoising.evidence import Stacking, mean_over_mentions
 from mproto.extensions.viterbi import most_likely
 from mproto.method.prototypes import OTHER
 from mproto.method.sinkhorn import sinkhorn
@@ -32,6 +39,13 @@ from mproto.method.sinkhorn import sinkhorn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mproto.denoising.shares import EntityShares
+
+SURELY_OTHER, SURELY_ENTITY = 0.2, 0.6
+"""A word labelled O is learnt as O if its entity probability is at most the first value, and as an entity if it is at least
+the second."""
+SURELY_RIGHT = 0.8
+"""A labelled word is learnt if its label has at least this probability."""
 POOLED = 0.75
 """Weight of the mean over all mentions of a word."""
 LABEL_TRUST = 0.65
@@ -45,42 +59,77 @@ MIN_LIKELIHOOD = 0.02
 a class equals the share that is labelled."""
 LONGEST, GROUP = 1000, 100_000
 """Decoding: words in a part of a long document, and words that are decoded together, padding included."""
+FITS = 2
+"""How often the evidence about words labelled O is combined."""
 ITERATIONS = 200
 """Sinkhorn iterations; with this entropy, the plan converges well before."""
 
 
 class Relabelled(NamedTuple):
-    """New labels of N words.
+    """What to learn about N words.
 
     Attributes:
-        probability: (N, K) float64, the probability of each class, given predictions and label.
-        labels: (N,) long, the class to learn.
+        probability: (N, K) float64, the probability of each class, given all evidence and the label.
+        labels: (N,) long, the most likely classes, for whole documents.
+        left_out: (N,) bool, the words about which nothing is learnt.
     """
 
     probability: Tensor
     labels: Tensor
+    left_out: Tensor
 
 
 def relabel(
-    log_probabilities: Tensor, labels: Tensor, ids: Tensor, shares: Tensor, lengths: Sequence[int], change: Tensor
+    predictions: Tensor,
+    neighbours: Tensor,
+    labels: Tensor,
+    words: Tensor,
+    shares: EntityShares,
+    lengths: Sequence[int],
+    change: Tensor,
 ) -> Relabelled:
-    """Return the labels that N words should have.
+    """Decide what to learn about N words.
 
     Args:
-        log_probabilities: (N, K) of the classes, O first, from models that were not trained on the word.
+        predictions: (N, K) log-probabilities of the classes, O first, from models that were not trained on the word.
+        neighbours: (N, K) log-probabilities, from the neighbours of each word (`neighbour_evidence`).
         labels: (N,) long, the distant labels.
-        ids: (N,) long, an id for each distinct word.
-        shares: (K,) the estimated share of all words that belongs to each class; sums to 1.
+        words: (N,) long, the id of each word.
+        shares: the estimated shares of entities.
         lengths: of the documents, in words; they sum to N.
         change: (K, K) the scores of class pairs, of `transitions`.
     """
-    plan = transport_to_classes(pool_mentions(log_probabilities, ids), shares)
+    other = labels == OTHER
+    probability = _labelled(predictions, labels, words, shares.classes)
+    probability[other] = _unlabelled(predictions, neighbours, labels, words, shares.unlabelled)[other]
+    decoded = decode(probability.clamp_min(SMALLEST).log(), lengths, change.to(probability))
+    entity = 1 - probability[:, OTHER]
+    surely = torch.where(decoded == OTHER, entity <= SURELY_OTHER, entity >= SURELY_ENTITY)
+    trusted = probability.gather(1, labels.unsqueeze(-1)).squeeze(-1) >= SURELY_RIGHT
+    return Relabelled(probability, torch.where(other | ~trusted, decoded, labels), ~torch.where(other, surely, trusted))
+
+
+def _unlabelled(predictions: Tensor, neighbours: Tensor, labels: Tensor, words: Tensor, share: float) -> Tensor:
+    """Return the probabilities (N, K) of the classes as if no word had a label but O."""
+    stacking = Stacking([predictions, mean_over_mentions(predictions, words), neighbours], words)
+    target = one_hot(labels, predictions.shape[1]).double()
+    other = labels == OTHER
+    found = torch.zeros_like(target)
+    for _ in range(FITS):
+        evidence = stacking.fit(target)
+        found[other] = transport_to_entities(evidence[other], share)
+        target[other] = found[other]
+    return found
+
+
+def _labelled(predictions: Tensor, labels: Tensor, words: Tensor, shares: Tensor) -> Tensor:
+    """Return the probabilities (N, K) of the classes, given predictions and label."""
+    plan = transport_to_classes(pool_mentions(predictions, words), shares)
     posterior = plan * label_likelihood(labels, shares)[:, labels].T
-    posterior = posterior / posterior.sum(-1, keepdim=True)
-    return Relabelled(posterior, _decode(posterior.clamp_min(SMALLEST).log(), lengths, change.to(posterior)))
+    return posterior / posterior.sum(-1, keepdim=True)
 
 
-def _decode(log_probabilities: Tensor, lengths: Sequence[int], change: Tensor) -> Tensor:
+def decode(log_probabilities: Tensor, lengths: Sequence[int], change: Tensor) -> Tensor:
     """Return the most likely classes (N,) of documents, decoded in groups of similar length."""
     pieces = [
         (start + first, min(LONGEST, length - first))
@@ -99,10 +148,23 @@ def _decode(log_probabilities: Tensor, lengths: Sequence[int], change: Tensor) -
 
 def pool_mentions(log_probabilities: Tensor, ids: Tensor) -> Tensor:
     """Mix the log-probabilities (N, K) of words with their mean over all mentions of the word; (N, K), normalised."""
-    counts = torch.bincount(ids).clamp_min(1)
-    sums = log_probabilities.new_zeros(len(counts), log_probabilities.shape[1]).index_add_(0, ids, log_probabilities)
-    means = sums / counts.unsqueeze(-1)
-    return ((1 - POOLED) * log_probabilities + POOLED * means[ids]).log_softmax(-1)
+    return ((1 - POOLED) * log_probabilities + POOLED * mean_over_mentions(log_probabilities, ids)).log_softmax(-1)
+
+
+def transport_to_entities(log_probabilities: Tensor, share: float) -> Tensor:
+    """Transport words to O and to all entities together; return the distribution of each word over the classes, (N, K).
+
+    The probability of an entity is divided among the types as in the predictions.
+
+    Args:
+        log_probabilities: (N, K).
+        share: of the words that are entities.
+    """
+    entity = log_probabilities[:, 1:].logsumexp(-1)
+    both = torch.stack([log_probabilities[:, OTHER], entity], -1)
+    plan = transport_to_classes(both, torch.tensor([1 - share, share]))
+    types = (log_probabilities[:, 1:] - entity.unsqueeze(-1)).exp()
+    return torch.cat([plan[:, :1], plan[:, 1:] * types], -1)
 
 
 def transport_to_classes(log_probabilities: Tensor, shares: Tensor) -> Tensor:

@@ -36,6 +36,8 @@ LEAST_ERROR = 0.35
 """Standard deviation of the logarithm of the evidence, even if both bounds agree."""
 MAX_COVERAGE = 0.95
 """A dictionary never lists more of the entities than this."""
+MIN_SEPARATION = 0.5
+"""Minimum separation of labelled words from the others. A coin has 0, and useful models have 0.8 or more."""
 MAX_RATIO = 4.0
 """If the ends of the interval differ by more than this factor, the share is unknown."""
 LARGEST = 0.9
@@ -54,17 +56,36 @@ class EntityShares:
         low: the end of the 80 % interval of `unlabelled`.
         high: its other end.
         classes: (K,) the share of all words that belongs to each class, O first; sums to 1.
+        separation: how well the models tell labelled words that they were not trained on from the others: 1 is perfect,
+            0 means that they have learnt nothing, or that too few words are labelled.
     """
 
     unlabelled: float
     low: float
     high: float
     classes: Tensor
+    separation: float = 1.0
 
     @property
     def is_known(self) -> bool:
         """Whether the data say more than the prior."""
         return is_known(self.low, self.high)
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether there are enough labels, and models have learnt enough from them, to trust what models say."""
+        return self.separation >= MIN_SEPARATION
+
+    def as_tensor(self) -> Tensor:
+        """Return all values, for `from_tensor`."""
+        numbers = torch.tensor([self.unlabelled, self.low, self.high, self.separation], dtype=torch.float64)
+        return torch.cat([numbers, self.classes.double()])
+
+    @classmethod
+    def from_tensor(cls, values: Tensor) -> EntityShares:
+        """Return the shares that `as_tensor` returned."""
+        unlabelled, low, high, separation = values[:4].tolist()
+        return cls(unlabelled, low, high, values[4:], separation)
 
 
 def is_known(low: float, high: float) -> bool:
@@ -83,17 +104,17 @@ def estimate_shares(log_probabilities: Tensor, labels: Tensor) -> EntityShares:
     labelled = (1 - counts[OTHER] / counts.sum().clamp_min(1)).item()
     bounds = _bounds(log_probabilities, labels, counts)
     if bounds is None:
-        weights, evidence = counts[1:], None
+        weights, evidence, separation = counts[1:], None, 0.0
     else:
         together, by_type = bounds
-        weights = by_type
+        weights, separation = by_type, _separation(log_probabilities, labels)
         error = sqrt(_squared_error(together, by_type.sum().item()) + 1 / counts[1:].sum().item())
-        evidence = (log(sqrt(together * by_type.sum().item())), error / _separation(log_probabilities, labels))
+        evidence = (log(sqrt(together * by_type.sum().item())), error / max(separation, 1e-3))
     low, unlabelled, high = _quantiles(labelled, evidence)
     unlabelled_types = unlabelled * weights / weights.sum().clamp_min(1e-9)
     types = LABEL_PRECISION * counts[1:] / counts.sum().clamp_min(1) + unlabelled_types * (1 - labelled)
     classes = torch.cat([(1 - types.sum()).clamp_min(0.0).unsqueeze(0), types])
-    return EntityShares(unlabelled, low, high, classes / classes.sum())
+    return EntityShares(unlabelled, low, high, classes / classes.sum(), separation)
 
 
 def _bounds(log_probabilities: Tensor, labels: Tensor, counts: Tensor) -> tuple[float, Tensor] | None:
@@ -127,12 +148,12 @@ def _squared_error(one: float, other: float) -> float:
 
 
 def _separation(log_probabilities: Tensor, labels: Tensor) -> float:
-    """Return how well the models tell labelled words from the others: the Gini coefficient, 2 · AUC − 1; above 0."""
+    """Return how well the models tell labelled words from the others: the Gini coefficient, 2 · AUC − 1, at least 0."""
     entity, other = -_log_odds(log_probabilities, OTHER), labels == OTHER
     ordered = entity[other].sort().values
     places = [torch.searchsorted(ordered, entity[~other], right=right) for right in (False, True)]  # ties count half
     auc = torch.stack(places).double().mean().item() / len(ordered)
-    return max(2 * auc - 1, 1e-3)
+    return max(2 * auc - 1, 0.0)
 
 
 def _quantiles(labelled: float, evidence: tuple[float, float] | None) -> tuple[float, float, float]:

@@ -46,7 +46,7 @@ def class_cross_entropy(similarity: Tensor, labels: Tensor, class_of: Tensor, te
 
     Args:
         similarity: (N, P) s.
-        labels: (N,) long, the class of each word, or (N, K) the probability of each class.
+        labels: (N,) long, the class of each word.
         class_of: (P,) long, the class of each prototype.
         temperature: τ.
 
@@ -63,19 +63,17 @@ def labelled_weights(labels: Tensor, min_share: float, all_reduce: AllReduce = s
     perfect on the labels. Labelled words also stand for the entities that have no label.
 
     Args:
-        labels: (N,) long, the class of each word, or (N, K) the probability of each class. A word then counts as labelled
-            with the probability that it is not O.
+        labels: (N,) long, the class of each word.
         min_share: minimum share of labelled words, below 1. If they have more already, all weights are 1.
         all_reduce: sums over all processes of distributed training.
 
     Returns:
         (N,) weights; 1 for O words.
     """
-    is_labelled = 1 - labels[:, OTHER] if labels.is_floating_point() else (labels != OTHER).float()
-    labelled, others = all_reduce(torch.stack([is_labelled.sum(), (1 - is_labelled).sum()])).tolist()
+    is_labelled = labels != OTHER
+    labelled, others = all_reduce(torch.stack([is_labelled.sum(), (~is_labelled).sum()])).tolist()
     weight = max(1.0, min_share / (1 - min_share) * others / max(labelled, 1))
-    weights: Tensor = 1 + (weight - 1) * is_labelled
-    return weights
+    return torch.where(is_labelled, weight, 1.0)
 
 
 def weighted_mean(losses: Tensor, weights: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from mproto.errors import InputError
+from mproto.models.base import shift_entities
 from mproto.models.baselines.self_training import SelfTrainingModel
 from mproto.models.baselines.tagger import TaggerModel
 from mproto.models.batch import Batch
@@ -34,7 +35,7 @@ class Network(nn.Module):
     def __init__(self, model: Model) -> None:
         super().__init__()
         self.encoder = model.encoder
-        self.calibration = model.calibration
+        self.calibration, self.entity_bias = model.calibration, model.entity_bias
         self.transitions = torch.zeros(len(model.tags), len(model.tags))
 
     def forward(
@@ -58,7 +59,7 @@ class LinearNetwork(Network):
 
     def classify(self, features: Tensor) -> tuple[Tensor, ...]:
         """Return log-probabilities and calibrated probabilities of tags, each (W, K)."""
-        logits = self.head(features)
+        logits = shift_entities(self.head(features), self.entity_bias)
         return logits.log_softmax(-1), (logits / self.calibration).softmax(-1)
 
 
@@ -86,7 +87,7 @@ class PrototypeNetwork(Network):
         nearest = torch.stack([part.indices + start for part, start in zip(parts, edges, strict=False)], -1)
         count = len(parts)
         others = torch.stack([by_class[:, [j for j in range(count) if j != i]].amax(-1) for i in range(count)], -1)
-        scaled = by_class / self.temperature
+        scaled = shift_entities(by_class / self.temperature, self.entity_bias)
         return scaled.log_softmax(-1), (scaled / self.calibration).softmax(-1), nearest, by_class - others
 
 

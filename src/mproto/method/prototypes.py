@@ -1,7 +1,8 @@
 """The prototypes: similarity to words, and the moving average that updates them.
 
-Prototypes are state, not parameters. They are kept in a buffer, receive no gradient, and change only in `update`, which
-the training loop calls once per step. No forward pass, evaluation or saving changes them.
+Prototypes are state, not parameters. They are kept in a buffer and receive no gradient. They change only in `update`, which
+the training loop calls once per step, and in `restore_length`, which it calls after the last one. No forward pass, evaluation
+or saving changes them.
 """
 
 from __future__ import annotations
@@ -62,6 +63,12 @@ class PrototypeBank(nn.Module):
     def start_at_random(self, generator: torch.Generator) -> None:
         """Draw random directions of unit length."""
         self.vectors.copy_(normalize(torch.randn(self.vectors.shape, generator=generator), dim=-1))
+
+    @torch.no_grad()
+    def restore_length(self) -> None:
+        """With `unit`, bring all prototypes to unit length. The mean of several sets of prototypes is shorter."""
+        if self.unit:
+            self.vectors.copy_(normalize(self.vectors, dim=-1))
 
     @torch.no_grad()
     def update(

@@ -130,6 +130,7 @@ class Model(nn.Module, ABC):
         stage: number of the current training stage; set by the loop. It is negative during cross-fitting.
         cross_fitting_rounds: default number of rounds of cross-fitting before training; 0 for none.
         calibration: temperature of the scores; it changes no decision.
+        entity_bias: added to the log-probabilities of all classes but O, before decisions.
         by_word: whether `decide` returns the tag of each word.
         max_length: number of sub-words that nearly all training inputs do not exceed.
         reports_state: whether the report on a finished run uses the working state.
@@ -137,6 +138,7 @@ class Model(nn.Module, ABC):
 
     max_length: int = MIN_MAX_LENGTH
     calibration: float = 1.0
+    entity_bias: float = 0.0
     by_word: bool = True
     reports_state: bool = False
     cross_fitting_rounds: int = 0
@@ -192,6 +194,9 @@ class Model(nn.Module, ABC):
         Args:
             batches: all training data, labelled.
         """
+
+    def after_averaging(self) -> None:
+        """Restore what the mean of several weights does not keep. Called once, when the loop has loaded this mean."""
 
     def working_state(self) -> dict[str, Tensor]:
         """Return the state between two steps that is not a weight, for checkpoints.
@@ -291,6 +296,11 @@ class UsesEstimate(ABC):
     @abstractmethod
     def learn_unlabelled(self, estimate: UnlabelledEstimate) -> None:
         """Use the estimate from now on."""
+
+
+def shift_entities(logits: Tensor, bias: float | Tensor) -> Tensor:
+    """Return logits (N, K) with a bias added to all classes but O, which is the first."""
+    return torch.cat([logits[:, :1], logits[:, 1:] + bias], -1)
 
 
 @contextmanager

@@ -42,7 +42,6 @@ class Batch:
         words: (W,) long, the id of each own word in the vocabulary of the training text, or `None`.
         certain: (W,) bool, whether the word's document has human labels, so that its O words are
             certainly not entities; or `None`.
-        probabilities: (W, K) the probability of each class for each own word, if labels are not certain; or `None`.
     """
 
     input_ids: Tensor
@@ -54,7 +53,6 @@ class Batch:
     labels: Tensor | None = None
     words: Tensor | None = None
     certain: Tensor | None = None
-    probabilities: Tensor | None = None
 
     def to(self, device: torch.device | str) -> Batch:
         """Return the batch on another device."""
@@ -68,7 +66,6 @@ class Batch:
             labels=None if self.labels is None else self.labels.to(device),
             words=None if self.words is None else self.words.to(device),
             certain=None if self.certain is None else self.certain.to(device),
-            probabilities=None if self.probabilities is None else self.probabilities.to(device),
         )
 
     @property
@@ -100,7 +97,6 @@ def only_words(batch: Batch, keep: Tensor) -> Batch:
         labels=None if batch.labels is None else batch.labels[keep],
         words=None if batch.words is None else batch.words[keep],
         certain=None if batch.certain is None else batch.certain[keep],
-        probabilities=None if batch.probabilities is None else batch.probabilities[keep],
     )
 
 

@@ -21,7 +21,7 @@ from mproto.extensions.losses import class_cross_entropy, labelled_weights, weig
 from mproto.extensions.viterbi import most_likely, transitions
 from mproto.method.losses import prototype_cross_entropy, squared_distance
 from mproto.method.prototypes import OTHER, PrototypeBank
-from mproto.models.base import Decisions, Model, Prediction, Step, UsesEstimate
+from mproto.models.base import Decisions, Model, Prediction, Step, UsesEstimate, shift_entities
 from mproto.models.word_embeddings import word_embeddings
 
 if TYPE_CHECKING:
@@ -116,9 +116,8 @@ class MProtoModel(Model, UsesEstimate):
         denoised = self.denoiser.assign(words, self.bank.class_of, progress)  # eq. OT0 and DOT
         assignment = denoised.assignment.part(own)
         kept, target = similarity[assignment.keep], assignment.target[assignment.keep]
-        soft = None if batch.probabilities is None else batch.probabilities[assignment.keep]
-        weights = self._weights(target, words, soft)
-        entropy = weighted_mean(self._cross_entropy(kept, target, soft), weights)  # eq. CE
+        weights = self._weights(target, words)
+        entropy = weighted_mean(self._cross_entropy(kept, target), weights)  # eq. CE
         compact = weighted_mean(squared_distance(kept, target), weights)  # eq. CompactLoss
 
         def finish() -> None:
@@ -145,19 +144,17 @@ class MProtoModel(Model, UsesEstimate):
         labels, ids, certain = (self.group.gather(column)[0] for column in (batch.labels, batch.words, batch.certain))
         return StepWords(everywhere, labels, ids, certain), own
 
-    def _cross_entropy(self, similarity: Tensor, target: Tensor, soft: Tensor | None) -> Tensor:
-        """Return the cross-entropy of each word; over prototypes, only the most likely class counts."""
+    def _cross_entropy(self, similarity: Tensor, target: Tensor) -> Tensor:
+        """Return the cross-entropy of each word."""
         if not self.settings.merge_prototypes:
             return prototype_cross_entropy(similarity, target, self._loss_temperature)
         class_of = self.bank.class_of
-        labels = class_of[target] if soft is None else soft
-        return class_cross_entropy(similarity, labels, class_of, self._loss_temperature)
+        return class_cross_entropy(similarity, class_of[target], class_of, self._loss_temperature)
 
-    def _weights(self, target: Tensor, words: StepWords, soft: Tensor | None) -> Tensor:
+    def _weights(self, target: Tensor, words: StepWords) -> Tensor:
         """Return the weights of the words in the losses; all are 1 if humans labelled all documents of the step."""
         min_share = 0.0 if bool(words.certain.all()) else self.settings.labelled_share
-        labels = self.bank.class_of[target] if soft is None else soft
-        return labelled_weights(labels, min_share, self.group.sum)
+        return labelled_weights(self.bank.class_of[target], min_share, self.group.sum)
 
     def _update(self, features: Tensor, similarity: Tensor, labels: Tensor, assignment: Assignment) -> None:
         published = self.settings.prototype_update == "published"
@@ -192,9 +189,9 @@ class MProtoModel(Model, UsesEstimate):
     def predict(self, batch: Batch) -> Prediction:
         similarity = self.bank.similarity(self.encoder(batch))
         by_class = self.bank.class_similarity(similarity)
-        log_probability = (by_class / self.settings.temperature).log_softmax(-1)
-        score = (by_class / (self.settings.temperature * self.calibration)).softmax(-1)
-        tags = most_likely(log_probability, [len(window.firsts) for window in batch.windows], self.transitions)
+        logits = shift_entities(by_class / self.settings.temperature, self.entity_bias)
+        score = (logits / self.calibration).softmax(-1)
+        tags = most_likely(logits.log_softmax(-1), [len(window.firsts) for window in batch.windows], self.transitions)
         chosen = tags.unsqueeze(-1)
         others = by_class.scatter(1, chosen, -torch.inf).amax(-1)
         nearest = similarity.masked_fill(self.bank.class_of != chosen, -torch.inf).argmax(-1)
@@ -206,6 +203,9 @@ class MProtoModel(Model, UsesEstimate):
         """`O-1`, `O-2`, …, `Disease-1`, … for each row of the bank."""
         classes = zip(("O", *self.labels), self.bank.sizes, strict=True)
         return tuple(f"{name}-{number}" for name, size in classes for number in range(1, size + 1))
+
+    def after_averaging(self) -> None:
+        self.bank.restore_length()
 
     @property
     def hold_out_share(self) -> float:

@@ -134,8 +134,12 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
 def _is_temperature(value: Any) -> bool:
-    return type(value) in (int, float) and 0 < value < math.inf
+    return _is_finite(value) and value > 0
 
 
 VERSION = (
@@ -157,6 +161,7 @@ TORCH = (
     Rule("encoder.config", _is_object, "an object"),
     Rule("encoder.config.model_type", _is_text, "a non-empty string"),
     Rule("calibration", _is_temperature, "a number above 0", required=False),
+    Rule("entity_bias", _is_finite, "a number", required=False),
     Rule(MAX_LENGTH, _is_count, "an integer of at least 1", required=False),
     Rule(_MAX_LENGTH_0_1, _is_count, "an integer of at least 1", required=False),
 )

@@ -38,6 +38,7 @@ def save_model(model: Model, folder: Path) -> dict[str, Any]:
     return {
         "labels": list(model.labels),
         "calibration": model.calibration,
+        "entity_bias": model.entity_bias,
         MAX_LENGTH: model.max_length,
         "encoder": encoder,
     }
@@ -57,6 +58,7 @@ def load_model(folder: Path, description: dict[str, Any], config: Config) -> Mod
         _check_weights(weights, model.state_dict(), config.method)
         model.load_state_dict(weights)
         model.calibration = float(description.get("calibration", model.calibration))
+        model.entity_bias = float(description.get("entity_bias", model.entity_bias))
         model.max_length = int(description.get(max_length_key(description), model.max_length))
     except InputError as error:
         raise error.at(folder) from None

@@ -40,7 +40,6 @@ class Data:
         certain: for each document, whether it is human-labelled, so that its O words are not entities.
         pad_id: the sub-word used for padding.
         left_out: (N,) bool, the words that batches leave out, in the order of the documents, or None.
-        probabilities: (N, K) the probability of each class for each word, in the order of the documents, or None.
     """
 
     windows: list[Window]
@@ -50,7 +49,6 @@ class Data:
     certain: list[bool]
     pad_id: int
     left_out: Tensor | None = None
-    probabilities: Tensor | None = None
 
     @classmethod
     def of(cls, distant: Sequence[Document], model: Model, labelled: Sequence[Document] = ()) -> Data:
@@ -97,8 +95,6 @@ class Data:
     def batch(self, indices: Sequence[int]) -> Batch:
         """Return the labelled batch of these windows."""
         whole = collate([self.windows[i] for i in indices], self.pad_id, self.tags, self.words, self.certain)
-        if self.probabilities is not None:
-            whole = replace(whole, probabilities=self.probabilities[self.positions(indices)])
         return whole if self.left_out is None else only_words(whole, ~self.left_out[self.positions(indices)])
 
     def sample(self, settings: Training, generator: torch.Generator) -> Iterator[Batch]:
@@ -109,8 +105,13 @@ class Data:
         return map(self.batch, self.in_order(chosen, settings))
 
     def without(self, held_out: Tensor) -> Data:
-        """Return the same data with batches that leave out all mentions of some distinct words, (V,) bool."""
-        return replace(self, left_out=held_out[self.flat_words])
+        """Return the same data with batches that also leave out all mentions of some distinct words, (V,) bool."""
+        mentions = held_out[self.flat_words]
+        return replace(self, left_out=mentions if self.left_out is None else mentions | self.left_out)
+
+    def only(self, kept: Sequence[int]) -> Data:
+        """Return the same data with some of the windows, by their numbers."""
+        return replace(self, windows=[self.windows[number] for number in kept])
 
     @cached_property
     def flat_words(self) -> Tensor:

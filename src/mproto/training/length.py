@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 STEPS = 65
 """With `epochs = auto`, the number of steps is this times the square root of the number of batches in an epoch: small data
 get more epochs, large data more steps."""
-MOST_STEPS = 450
-"""After cross-fitting, the maximum number of steps with `epochs = auto`. Longer training learns the errors of the labels."""
+MOST_STEPS = 600
+"""Maximum number of steps, with `epochs = auto`, of each of the models whose weights are averaged after cross-fitting. More
+would gain little."""
 TIMED = range(4, 13)
 """The steps whose duration decides how many steps a run of so many minutes has. The first ones are slower than the rest."""
 PREDICTION = 0.35

@@ -15,8 +15,9 @@ from mproto.errors import MprotoError
 from mproto.models.base import Preview
 from mproto.models.batch import only_words
 from mproto.training.distributed import share_gradients
-from mproto.training.length import MOST_STEPS, PREDICTION, TIMED, planned_steps
+from mproto.training.length import PREDICTION, TIMED, planned_steps
 from mproto.training.schedule import Schedule
+from mproto.training.stages import Stages
 
 if sys.platform != "win32":
     import resource
@@ -116,16 +117,11 @@ class Loop:
         self.parameters = {name: value for name, value in model.named_parameters() if value.requires_grad}
         self.optimiser = self._new_optimiser()
         self.per_epoch = len(data.batches(self._planning, torch.Generator().manual_seed(settings.seed)))
-        stages = cross_fitting.stages if cross_fitting else ()
-        own = model.stages
-        if cross_fitting and settings.epochs == "auto":
-            own = tuple(stage._replace(most=max(MOST_STEPS, settings.min_steps)) for stage in own)
-        self._stages = (*stages, *own)
-        self._cross_fitting, self._fits = cross_fitting, len(stages)
+        self._cross_fitting, self._stages = cross_fitting, Stages(model, cross_fitting, settings)
         self._hold_out, self._measure = hold_out, measure
         self._plan(planned_steps(settings, self.per_epoch))
-        self._pretrained = _copies(model.state_dict()) if stages else {}
-        self._untrained = _copies(model.working_state()) if stages else {}
+        self._pretrained = _copies(model.state_dict()) if cross_fitting else {}
+        self._untrained = _copies(model.working_state()) if cross_fitting else {}
         self._fitted: tuple[int, Data] | None = None
         self._seconds: list[float] = []
         self.step = 0
@@ -139,7 +135,7 @@ class Loop:
             length: number of steps of a stage whose share is 1.
         """
         self._length = length
-        self._schedule = Schedule(self._stages, length, self.settings.warmup)
+        self._schedule = Schedule(self._stages.all, length, self.settings.warmup)
         self.steps = self._schedule.steps
         self._hold_out_steps = self._hold_out.steps(length) if self._hold_out else 0
 
@@ -149,9 +145,14 @@ class Loop:
 
     def _prepare(self) -> None:
         self.model.eval()
-        batches = (batch.to(self.model.device) for batch in self._labelled.sample(self.settings, self._generator))
-        data = self._labelled if self._cross_fitting else self.data
-        self.model.prepare(Preview(data.tags, data.spellings, data.labelled_shares(), batches, self._generator))
+        data, sample, generator = self.data, self._labelled, self._generator
+        if self._cross_fitting and self._stages.is_judge(self._schedule.stage_of(self.step)):
+            data = self._labelled
+        elif self._cross_fitting:  # models whose weights are averaged start from the same prototypes
+            data = sample = self._cross_fitting.relabelled
+            generator = torch.Generator().manual_seed(self.settings.seed)
+        batches = (batch.to(self.model.device) for batch in sample.sample(self.settings, generator))
+        self.model.prepare(Preview(data.tags, data.spellings, data.labelled_shares(), batches, generator))
 
     def _new_optimiser(self) -> torch.optim.AdamW:
         return torch.optim.AdamW(
@@ -182,7 +183,8 @@ class Loop:
             seconds = time.perf_counter() - begin
             score, best = None, False
             if self._schedule.counts(self.step):
-                self.selection.after_step(self.model, *self._schedule.counting(self.step))
+                stages = self._stages.same_model(self._schedule.stage_of(self.step - 1))
+                self.selection.after_step(self.model, *self._schedule.counting(self.step, stages))
             if self.step == self.steps or (self.step % self._every == 0 and self._schedule.counts(self.step)):
                 score, best = self.selection.evaluate(self.model)
                 logs |= self._measure()
@@ -190,6 +192,8 @@ class Loop:
             if self.settings.minutes and self.step <= TIMED[-1]:
                 self._keep_to_minutes(seconds)
             yield Progress(self.step, self.steps, epoch, loss, rate, words, seconds, _peak_memory(), logs, score, best)
+        if self._cross_fitting:
+            self._cross_fitting.finish_part(self._cross_fitting.parts - 1, self.model)
         self.selection.finish(self.model)
         self.model.eval()
 
@@ -210,15 +214,16 @@ class Loop:
         if self.step == TIMED[-1]:
             total = self.group.sum(torch.tensor([sum(self._seconds)], dtype=torch.float64)).item()
             step = total / len(self._seconds) / self.group.size
-            predictions = PREDICTION * self._fits * self.per_epoch * self.group.size  # each process predicts all words
+            passes = self._stages.judges + 1 if self._cross_fitting else 0  # each process predicts all words
+            predictions = PREDICTION * passes * self.per_epoch * self.group.size
             affordable = 60 * self.settings.minutes / step - predictions
-            first = self._stages[0].share
+            first = self._stages.all[0].share
             if self._hold_out and self.step <= self._hold_out_steps:
                 first = min(first, self._hold_out.share)
             least = math.ceil((self.step + 1) / first)  # the next step stays in the same stage and phase
             lengths = range(1, self._length + 1)
             place = bisect_right(
-                lengths, affordable, key=lambda n: Schedule(self._stages, n, self.settings.warmup).steps
+                lengths, affordable, key=lambda n: Schedule(self._stages.all, n, self.settings.warmup).steps
             )
             self._plan(min(max(least, place), self._length))
 
@@ -233,8 +238,7 @@ class Loop:
 
     def _update(self, batch: Batch, rate: float) -> tuple[float, dict[str, float], int]:
         """Take one step: update the weights, then the other state of the model."""
-        start = self._schedule.start_of(self._fits)
-        outcome: Step = self._shared(batch, max(0.0, (self.step - start) / (self.steps - start)))
+        outcome: Step = self._shared(batch, self._progress)
         parts = torch.tensor([outcome.loss.item(), *outcome.logs.values(), 1.0], dtype=torch.float64) * outcome.weight
         *sums, weight, words = self.group.sum(torch.cat([parts, torch.tensor([len(batch.rows)])])).tolist()
         loss, *logs = (value / max(weight, 1) for value in sums)
@@ -253,30 +257,44 @@ class Loop:
         return loss, dict(zip(outcome.logs, logs, strict=True)), int(words)
 
     @property
+    def _progress(self) -> float:
+        """The fraction of the training of this model that is done."""
+        stages = self._stages.same_model(self._schedule.stage_of(self.step))
+        start, end = (self._schedule.start_of(number) for number in (stages.start, stages.stop))
+        return (self.step - start) / (end - start)
+
+    @property
     def _labelled(self) -> Data:
         """The training data of this step."""
         if self._cross_fitting:
             stage = self._schedule.stage_of(self.step)
             if self._fitted is None or self._fitted[0] != stage:
-                self._fitted = stage, self._cross_fitting.data(stage)
+                fit = self._cross_fitting
+                judge = self._stages.is_judge(stage)
+                self._fitted = stage, fit.data(stage) if judge else fit.part(self._stages.part(stage))
             return self._fitted[1]
         return self._hold_out.data if self._hold_out and self.step < self._hold_out_steps else self.data
 
     def _enter_stage(self) -> dict[str, float]:
         """Set the stage of the model; start the stage if this is its first step. Return new estimates."""
         stage = self._schedule.stage_of(self.step)
-        self.model.stage = stage - self._fits
+        self.model.stage = self._stages.number_within_model(stage)
         if not self._schedule.begins(self.step):
             return {}
         estimates = {}
-        if self._cross_fitting and stage <= self._fits:
-            estimates = self._cross_fitting.finish(stage - 1, self.model)
+        if self._cross_fitting and self.model.stage <= 0:
+            if self._stages.is_judge(stage - 1):
+                estimates = self._cross_fitting.finish(stage - 1, self.model)
+            else:
+                self._cross_fitting.finish_part(self._stages.part(stage - 1), self.model)
+            self._fitted = None
+            self._epoch.position = len(self._epoch.batches)  # other windows
             self.model.load_state_dict(self._pretrained)
             self.model.restore_working_state(_copies(self._untrained))
             self._prepare()
         else:
             self.model.eval()
-            everything = self._labelled.in_order(range(len(self.data.windows)), self.settings)
+            everything = self._labelled.in_order(range(len(self._labelled.windows)), self.settings)
             self.model.begin(self._labelled.batch(indices).to(self.model.device) for indices in everything)
         self.model.train()
         self.optimiser = self._new_optimiser()
@@ -292,7 +310,7 @@ class Loop:
     def _draw(self) -> None:
         """Draw the batches of a new epoch."""
         start = self._generator.get_state()
-        self._epoch = _Epoch(start, self.data.batches(self._planning, self._generator), 0)
+        self._epoch = _Epoch(start, self._labelled.batches(self._planning, self._generator), 0)
 
     def state(self) -> State:
         """Return everything needed to resume from here to the same result, bit for bit."""

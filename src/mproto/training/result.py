@@ -58,7 +58,7 @@ class TrainingResult:
 
     @property
     def relabelled(self) -> dict[str, int]:
-        """How many words cross-fitting relabelled: `added` (O words that became entities), `removed` and `retyped`."""
+        """What cross-fitting changed, in words: `added` (O words that are learnt as entities) and `left_out`."""
         found = next((step.logs for step in self.history if "relabelled.added" in step.logs), {})
         prefix = "relabelled."
         return {key.removeprefix(prefix): int(value) for key, value in found.items() if key.startswith(prefix)}

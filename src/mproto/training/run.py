@@ -16,6 +16,7 @@ from mproto.models.devices import find_device
 from mproto.models.encoder import Encoder
 from mproto.models.precision import has_bfloat16, trains_in_bfloat16
 from mproto.models.registry import get_method
+from mproto.persistence.card import CALIBRATED
 from mproto.recognizer import Recognizer
 from mproto.text.scoring import score
 from mproto.training.calibration import calibrate
@@ -235,14 +236,18 @@ def _calibrate(
 ) -> None:
     """Calibrate the scores, on human labels if there are any, and record on the card what is known of the quality."""
     if cross_fitting:
-        recognizer.model.calibration = 1.0  # labels were learnt with their probabilities
         recognizer.card |= cross_fitting.outlook.as_card()
+        if not gold:
+            bias, temperature = cross_fitting.calibration
+            recognizer.model.entity_bias, recognizer.model.calibration = bias, temperature
+            if cross_fitting.parts > 1:
+                recognizer.card |= {CALIBRATED: "the training text without human labels, so only roughly"}
     if gold:
         calibrate(recognizer.model, gold, config.training)
         scores = score(zip(gold, recognizer.predict([document.bare() for document in gold]), strict=True))
         recognizer.card |= {
             "scores": [{"corpus": "the development data", **scores.overall.as_dict()}],
-            "scores of entities calibrated on": f"{len(gold):,} development documents",
+            CALIBRATED: f"{len(gold):,} development documents",
         }
 
 

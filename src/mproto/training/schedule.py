@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,9 +51,10 @@ class Schedule:
         """Return whether the weights after this number of steps may be kept."""
         return self._stages[self.stage_of(done - 1)].counts
 
-    def counting(self, done: int) -> tuple[int, int]:
-        """Return how many of the steps that count are done, and their total number."""
-        parts = [part for stage, part in zip(self._stages, pairwise(self._starts), strict=True) if stage.counts]
+    def counting(self, done: int, stages: range | None = None) -> tuple[int, int]:
+        """Return how many of the steps that count are done, and their total number, in some stages or in all."""
+        among = range(len(self._stages)) if stages is None else stages
+        parts = [(self._starts[number], self._starts[number + 1]) for number in among if self._stages[number].counts]
         return sum(min(max(done - start, 0), end - start) for start, end in parts), sum(e - s for s, e in parts)
 
     def rate(self, step: int) -> float:

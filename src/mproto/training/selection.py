@@ -81,9 +81,9 @@ class Best(Selection):
 
 
 class Average(Selection):
-    """Averages the weights over the last part of the training; keeps the final weights if that part is empty.
+    """Averages the weights over the last part of the training of each model; keeps the final weights if that part is empty.
 
-    Prototypes are averaged like weights.
+    Prototypes are averaged like weights, and then brought back to their length (`Model.after_averaging`).
 
     Args:
         share: final fraction of the steps to average over; only steps that count are included.
@@ -114,6 +114,8 @@ class Average(Selection):
 
     def finish(self, model: Model) -> None:
         model.load_state_dict({**model.state_dict(), **self._mean})
+        if self._mean:
+            model.after_averaging()
 
     def tensors(self) -> dict[str, Tensor]:
         return self._mean

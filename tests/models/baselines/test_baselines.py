@@ -184,6 +184,33 @@ def test_decisions_are_log_probabilities_and_can_be_compared(name: str, folder: 
         assert one.shape == two.shape
 
 
+@pytest.mark.parametrize("name", ["mproto", "tagger", "self-training on mproto", "self-training on tagger"])
+def test_a_bias_finds_more_entities_or_none(name: str, folder: str, tmp_path: Path) -> None:
+    """The more, the larger it is. Among entities it changes nothing, and training knows nothing of it."""
+    model = build(name, folder, "mproto.viterbi=false").eval()
+    data = Data.of(labelled(), model)
+    prepare(model, data)
+    batch = data.batch(range(20))
+    assert model.entity_bias == 0.0
+    (answers,) = model.decide(batch).answers
+    before, loss = answers.detach(), model.step(batch, 0.5).loss.item()
+    counts = []
+    for bias in (-1e4, -1.0, 0.0, 1.0, 1e4):
+        model.entity_bias = bias
+        found = model.predict(batch)
+        logits = torch.cat([before[:, :1], before[:, 1:] + bias], -1)
+        assert found.tags.tolist() == logits.argmax(-1).tolist()
+        expected = (logits / model.calibration).softmax(-1).amax(-1)
+        torch.testing.assert_close(found.scores, expected, atol=1e-5, rtol=1e-4)
+        counts.append(int((found.tags != 0).sum()))
+        assert torch.equal(model.decide(batch).answers[0], before)
+        assert model.step(batch, 0.5).loss.item() == loss
+    assert counts == sorted(counts)
+    assert (counts[0], counts[-1]) == (0, len(batch.rows))
+    Recognizer(model, config_of(name, folder)).save_pretrained(tmp_path)
+    assert Recognizer.from_pretrained(tmp_path).model.entity_bias == 1e4
+
+
 def test_early_stopping_takes_fewer_steps(folder: str) -> None:
     steps: list[int] = []
     config = config_of("early-stopping", folder, "early_stopping.share=0.5")
@@ -301,6 +328,18 @@ class TestSelfTraining:
             mine, other = (next(iter(m.state_dict().values())) for m in (model.student, model._teacher[0]))
             same.append(torch.equal(mine, other))
         assert same == [False, True, False, True]
+
+    def test_bias_temperature_and_averaging_are_those_of_the_student(self, folder: str) -> None:
+        model = build("self-training on mproto", folder)
+        assert isinstance(model, SelfTrainingModel)
+        model.entity_bias, model.calibration = -0.5, 3.0
+        assert (model.student.entity_bias, model.student.calibration) == (-0.5, 3.0)
+        model.student.entity_bias = 2.0
+        assert model.entity_bias == 2.0
+        model.student.bank.vectors.mul_(0.5)  # type: ignore[union-attr, operator]
+        model.after_averaging()
+        vectors = model.state_dict()["student.bank.vectors"]
+        torch.testing.assert_close(vectors.norm(dim=-1), torch.ones(len(vectors)))
 
     def test_everything_that_is_learnt_gets_a_gradient(self, folder: str) -> None:
         """Otherwise, several processes would wait for it."""

@@ -92,6 +92,14 @@ class SelfTrainingModel(Model, UsesEstimate):
         self.student.calibration = value
 
     @property
+    def entity_bias(self) -> float:
+        return self.student.entity_bias
+
+    @entity_bias.setter
+    def entity_bias(self, value: float) -> None:
+        self.student.entity_bias = value
+
+    @property
     def prototype_names(self) -> tuple[str, ...]:
         return self.student.prototype_names
 
@@ -124,6 +132,9 @@ class SelfTrainingModel(Model, UsesEstimate):
     def learn_unlabelled(self, estimate: UnlabelledEstimate) -> None:
         if isinstance(self.student, UsesEstimate):
             self.student.learn_unlabelled(estimate)
+
+    def after_averaging(self) -> None:
+        self.student.after_averaging()
 
     def begin(self, batches: Iterable[Batch]) -> None:
         if self._is_first:

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from mproto.models.base import Decisions, Model, Prediction, Step
+from mproto.models.base import Decisions, Model, Prediction, Step, shift_entities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,5 +51,5 @@ class TaggerModel(Model):
 
     @torch.no_grad()
     def predict(self, batch: Batch) -> Prediction:
-        best = (self.logits(batch) / self.calibration).softmax(-1).max(-1)
+        best = (shift_entities(self.logits(batch), self.entity_bias) / self.calibration).softmax(-1).max(-1)
         return Prediction(best.indices, best.values)
