@@ -63,6 +63,7 @@ def test_predictions_are_those_of_the_model_word_by_word() -> None:
     """The oracle: one sentence at a time, the class of the nearest prototype, runs of one class."""
     model = deepcopy(small_model().model)
     model.transitions.zero_()  # type: ignore[operator, union-attr]
+    model.entity_bias = 0.0
     recognizer, encoder = Recognizer(model, small_model().config), model.encoder
     documents = demo.documents("test")[:12]
     for document, found in zip(documents, recognizer.predict(documents), strict=True):
@@ -170,8 +171,7 @@ class TestDamage:
 
 
 def test_words_of_a_sentence_are_chosen_together() -> None:
-    """The oracle: Viterbi over the probabilities of `decide` and the bias, with the transitions counted in the training labels.
-    """
+    """The oracle: Viterbi over `decide` and the bias, with the transitions counted in the training labels."""
     config = small_config("training.min_steps=1", "training.cross_fitting=0")  # trained on the labels as they are
     model = train(labelled(), config=config).recognizer.model
     model.entity_bias = 0.7

@@ -157,7 +157,7 @@ def test_steps_and_predictions_fit_into_the_minutes(processes: int, tiny: str, m
     assert set(run.stages) == set(range(-8, 1))
 
 
-@pytest.mark.parametrize(("method", "length"), [("tagger", 20), ("mproto", all_steps(20))])
+@pytest.mark.parametrize(("method", "length"), [("tagger", 20), ("mproto", all_steps(20, documents=20))])
 @pytest.mark.parametrize("minutes", [0, 3])
 def test_a_run_is_never_lengthened(
     method: str, length: int, minutes: int, tiny: str, monkeypatch: pytest.MonkeyPatch
@@ -170,7 +170,7 @@ def test_a_run_that_is_too_short_to_measure_is_not_changed(tiny: str, monkeypatc
     """Its first stage is over before the last step that would be measured."""
     simulate(monkeypatch, repeat(1.0))
     run = train(tiny, "mproto", f"training.min_steps={2 * LAST_TIMED}", "training.minutes=0.001")
-    assert run.steps == all_steps(2 * LAST_TIMED)
+    assert run.steps == all_steps(2 * LAST_TIMED, documents=20)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from mproto.training.data import Data
 from mproto.training.loop import Loop
 from mproto.training.schedule import rate_at
 from mproto.training.selection import Best
-from runs import all_steps, labelled, prepare, small_config, small_model
+from runs import all_steps, judge_steps, labelled, prepare, small_config, small_model
 
 FEW = 16  # documents; two batches of them, so that epochs end within a few steps of the large encoder
 
@@ -91,7 +91,7 @@ def test_evaluations_during_training_change_nothing(tiny: str) -> None:
     assert cross_fitting
     loop = Loop(model, data, config.training, Best(evaluate), cross_fitting=cross_fitting)
     loop.start()
-    assert [progress.score for progress in loop.run()] == [None] * (all_steps(4) - 4) + [0.0] * 4
+    assert [progress.score for progress in loop.run()] == [None] * (judge_steps(4)) + [0.0] * 4
     assert same(seen, weights(plain))
 
 
@@ -127,7 +127,7 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(
     config = small_config("training.min_steps=4", "training.evaluate_every=1", encoder=tiny)
     result = train(labelled(FEW), dev=demo.documents("dev")[:2], config=config, output=tmp_path / "run")
     recognizer = result.recognizer
-    before = all_steps(4) - 4
+    before = judge_steps(4)
     assert (result.steps, result.best_step, result.dev_f1) == (before + 4, before + 2, 0.7)
     assert same(kept[1], weights(recognizer))
     assert same(kept[1], weights(Recognizer.from_pretrained(tmp_path / "run")))
@@ -237,7 +237,7 @@ class TestBadInput:
 
         monkeypatch.setattr(MProtoModel, "step", broken)
         config = small_config("training.min_steps=4", "training.evaluate_every=1", encoder=tiny)
-        broken_at = all_steps(4) - 1  # halfway through the training of the last model
+        broken_at = judge_steps(4) + 3  # halfway through the training of the last model
         message = rf"loss is nan at step {broken_at}; the model of step {broken_at - 1} is kept in .*best"
         with pytest.raises(MprotoError, match=message) as raised:
             train(labelled(FEW), config=config, output=tmp_path)

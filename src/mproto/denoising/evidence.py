@@ -48,14 +48,15 @@ def neighbour_evidence(neighbours: Neighbours | None, words: Tensor, labels: Ten
         labels: (N,) long, the distant labels.
         classes: K.
     """
-    counts = torch.zeros(int(words.max()) + 1 if len(words) else 0, classes)
+    known = 0 if neighbours is None else len(neighbours.words)
+    counts = torch.zeros(max(int(words.max()) + 1 if len(words) else 0, known), classes)
     counts.index_put_((words, labels), torch.ones(len(words)), accumulate=True)
     of_word = counts / counts.sum(-1, keepdim=True).clamp_min(1)
     overall = counts.sum(0) / max(len(words), 1)
     found = overall.repeat(len(counts), 1)
     if neighbours is not None:
         columns = [labelled_share(neighbours, of_word[:, column]) for column in range(classes)]
-        found[: len(neighbours.words)] = torch.stack(columns, -1)
+        found[:known] = torch.stack(columns, -1)
     return (found + SMOOTHING).log().log_softmax(-1)[words]
 
 
@@ -100,8 +101,7 @@ class Stacking:
             total.backward()  # type: ignore[no-untyped-call]
             return total.item()
 
-        with torch.enable_grad():
-            optimiser.step(loss)  # type: ignore[no-untyped-call]
+        optimiser.step(loss)  # type: ignore[no-untyped-call]
         return _log_probabilities(self._odds, weights.detach(), constants.detach())
 
 

@@ -17,9 +17,9 @@ with and without a label are treated differently.
 row of this plan with the label, which is right with probability `LABEL_TRUST`.
 
 Then Viterbi decoding with the transitions of the distant labels (`extensions/viterbi.py`) finds the most likely classes of
-whole sentences, since the words of an entity are often held out from different models. A word is learnt only if both its
-probability and the decoding are sure of it. All others are *left out*: an entity that is learnt as O costs recall, and the
-reverse costs precision.
+whole sentences, since the words of an entity are often held out from different models. A word labelled O is learnt only if
+its probability and the decoding agree, a labelled word only if its label is probable. All others are *left out*: an entity
+that is learnt as O costs recall, and the reverse costs precision.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ results hardly change between 0.6 and 0.95; with the labels of a knowledge base,
 SMALLEST = 1e-6
 """Smallest probability in decoding, so that no class is impossible."""
 MIN_LIKELIHOOD = 0.02
-"""Minimum probability that an entity has no label. Otherwise no unlabelled word could be an entity if the estimated share of
-a class equals the share that is labelled."""
+"""Minimum probability that an entity has no label, even if as many words of its class are labelled as there should be."""
 LONGEST, GROUP = 1000, 100_000
 """Decoding: words in a part of a long document, and words that are decoded together, padding included."""
 FITS = 2
@@ -70,7 +69,7 @@ class Relabelled(NamedTuple):
 
     Attributes:
         probability: (N, K) float64, the probability of each class, given all evidence and the label.
-        labels: (N,) long, the most likely classes, for whole documents.
+        labels: (N,) long, the labels that are trusted; elsewhere the most likely classes, for whole documents.
         left_out: (N,) bool, the words about which nothing is learnt.
     """
 

@@ -92,7 +92,6 @@ def fit_bias_and_temperature(log_probabilities: Tensor, target: Tensor) -> BiasA
         value.backward()  # type: ignore[no-untyped-call]
         return value.item()
 
-    with torch.enable_grad():
-        optimiser.step(loss)  # type: ignore[no-untyped-call]
+    optimiser.step(loss)  # type: ignore[no-untyped-call]
     temperature = 1 / min(max(sharpness.item(), 1 / HIGHEST), 1 / LOWEST)
     return BiasAndTemperature(min(max(bias.item() * temperature, -MAX_BIAS), MAX_BIAS), temperature)
