@@ -16,6 +16,7 @@ from mproto.models.base import Preview
 from mproto.models.batch import only_words
 from mproto.training.distributed import share_gradients
 from mproto.training.length import PREDICTION, TIMED, planned_steps
+from mproto.training.random_states import random_states, set_random_states
 from mproto.training.schedule import Schedule
 from mproto.training.stages import Stages
 
@@ -322,7 +323,7 @@ class Loop:
         tensors |= {f"selection.{name}": value for name, value in self.selection.tensors().items()}
         if self._cross_fitting:
             tensors |= {f"cross_fitting.{name}": value for name, value in self._cross_fitting.state().items()}
-        for name, value in _random_states(self.model.device).items():
+        for name, value in random_states(self.model.device).items():
             tensors[f"random.{name}"], _ = self.group.gather(value.unsqueeze(0))
         tensors |= {"generator.epoch": self._epoch.start, "generator.now": self._generator.get_state()}
         values = {
@@ -357,7 +358,7 @@ class Loop:
         self.selection.restore(groups.get("selection", {}), state.values["selection"])
         # Cloned: PyTorch 2.13 cannot set a state that is a view into other data, and may even crash.
         own = {name: value[self.group.rank].clone() for name, value in groups["random"].items()}
-        _set_random_states(own, self.model.device)
+        set_random_states(own, self.model.device)
         self.step = state.values["step"]
         self._generator.set_state(groups["generator"]["epoch"])
         self._draw()
@@ -379,19 +380,6 @@ def _peak_memory() -> int:
         return 0
     unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes elsewhere
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit // 2**20
-
-
-def _random_states(device: torch.device) -> dict[str, Tensor]:
-    states = {"cpu": torch.get_rng_state()}
-    if device.type == "cuda":
-        states["cuda"] = torch.cuda.get_rng_state(device)
-    return states
-
-
-def _set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
-    torch.set_rng_state(states["cpu"])
-    if device.type == "cuda":
-        torch.cuda.set_rng_state(states["cuda"], device)
 
 
 def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
