@@ -51,6 +51,8 @@ def export_transformers(recognizer: Recognizer, folder: Path) -> None:
     base.load_state_dict(encoder.model.state_dict(), strict=False)
     heads = [part for part in plain.modules() if isinstance(part, nn.Linear) and part.out_features == len(model.tags)]
     heads[-1].load_state_dict(model.head.state_dict())
+    with torch.no_grad():
+        heads[-1].bias[1:] += model.entity_bias
     with quiet():
         plain.save_pretrained(folder)
     for weights in folder.glob("*.safetensors"):

@@ -266,9 +266,9 @@ class Loop:
 
     @property
     def _labelled(self) -> Data:
-        """The training data of this step."""
+        """The training data of this step; after the last step, those of the last one."""
         if self._cross_fitting:
-            stage = self._schedule.stage_of(self.step)
+            stage = self._schedule.stage_of(min(self.step, self.steps - 1))
             if self._fitted is None or self._fitted[0] != stage:
                 fit = self._cross_fitting
                 judge = self._stages.is_judge(stage)

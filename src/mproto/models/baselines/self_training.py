@@ -190,3 +190,5 @@ class SelfTrainingModel(Model, UsesEstimate):
             self._make_teacher()
             self._teacher[0].load_state_dict(parts["teacher"])
             self._steps_taught = int(tensors["steps_taught"])
+        else:
+            self._teacher, self._steps_taught = (), 0
