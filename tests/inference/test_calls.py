@@ -111,7 +111,7 @@ def test_styles_agree() -> None:
     assert hf[0]["word"] in displacy.render(spacy, style="ent", manual=True, jupyter=False)
 
 
-def test_provenance_names_terms_and_training_mentions(tmp_path: Any) -> None:
+def test_provenance_names_terms_and_training_mentions(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "Chemical.txt").write_text("rest\nAspirin\n")
     recognizer = small_model().with_gazetteer(Gazetteer.load(tmp_path), "union")
     found = {entity["word"]: entity["provenance"] for entity in recognizer(TEXT, provenance=True)}
@@ -122,6 +122,8 @@ def test_provenance_names_terms_and_training_mentions(tmp_path: Any) -> None:
         "file": str(tmp_path / "Chemical.txt"),
         "line": 1,
     }
+    # After a few steps the bias is large, and the model is not sure of a text of one word.
+    monkeypatch.setattr(small_model().model, "entity_bias", 0.0)
     (known,) = [e["provenance"] for e in small_model()("Aspirin", provenance=True)]
     mentions = small_model().mentions
     assert mentions is not None
