@@ -25,7 +25,7 @@ EXAMPLE = "mproto demo"
 
 OUTPUT = Path("mproto-demo")
 EPOCHS = 5
-"""Shorter than by default, so that the demo takes less than three minutes."""
+"""Shorter than by default, so that the demo takes about four minutes on two cores."""
 NEW = (
     "Her rheumatologist swapped methotrexate for tofacitinib when the psoriasis spread to her scalp.",
     "Nausea and a dry mouth are what most people notice in the first week on venlafaxine.",
