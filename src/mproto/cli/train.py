@@ -38,10 +38,10 @@ only the distant ones are used for training and selection; the report at the end
 two. Documents with complete human labels, few or many, go into --labelled; --train may then be
 left out.
 
-The default settings differ from the paper: the entity probability of an O word is compared with
-a threshold, and words that are probably entities are left out of the loss. --preset paper uses
-the paper's optimal transport instead. The default settings were chosen on human labels, those of
-the development data of two corpora (BC5CDR and CoNLL03).
+The default settings differ from the paper: models that were not trained on a word decide, before
+the last training, whether it is learnt as an entity, as O, or not at all. --preset paper uses the
+paper's optimal transport in every step instead. The default settings were chosen on human labels,
+those of BC5CDR, CoNLL03 and Wikigold (development data, and training data for analysis).
 
 The output folder contains config.toml (all settings), history.jsonl (every step), report.html (a
 report on the run) and best/ (the model). mproto predict and mproto evaluate accept this folder.
